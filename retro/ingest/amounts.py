@@ -8,7 +8,7 @@ from typing import Final
 
 from retro.journal import LARGEST, is_name, quote
 
-__all__ = ["amount_of", "bounded", "named"]
+__all__ = ["amount_of", "bounded", "figure_of", "named"]
 
 _SPACES: Final = re.compile(r"[\s\u00a0\u202f\u2009'\u2019]+")
 _GROUPS: Final = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
@@ -36,6 +36,14 @@ def amount_of(text: str) -> Decimal:
     if abs(figure.adjusted()) > _WIDEST:
         raise ValueError(f"{quote(text)} is beyond what any amount can be")
     return figure
+
+
+def figure_of(value: object) -> Decimal:
+    """The figure that a database or JSON holds: a float's shortest digits, or a number in text; `ValueError` of anything else."""
+    try:
+        return bounded(Decimal(str(value)))
+    except InvalidOperation:
+        raise ValueError(f"{quote(str(value))} is no number") from None
 
 
 def bounded(figure: Decimal) -> Decimal:

@@ -14,6 +14,7 @@ import numpy as np
 
 from retro.ingest.candles import series_of
 from retro.ingest.journal.events import EventReader
+from retro.ingest.prose import without_keys
 from retro.journal import LARGEST
 from retro.model import Batch, EventRow, Fault
 from retro.periods import DAY, format_instant
@@ -90,7 +91,7 @@ class BatchWriter:
         self, reason: str, line: int | None = None, *, where: str | None = None, agent: str | None = None
     ) -> None:
         """A piece of the source that could not be used, and why."""
-        self._batch.faults.append(Fault(where or self.where, line, reason, agent))
+        self._batch.faults.append(Fault(where or self.where, line, without_keys(reason), agent))
 
     def check(self, check: SourceCheck) -> None:
         """A figure the source computed itself."""
@@ -121,7 +122,7 @@ class BatchWriter:
                     batch.rows.append(result)
                     batch.lines.append(line or 0)
                 else:
-                    batch.faults.append(Fault(where, line, result, agent))
+                    batch.faults.append(Fault(where, line, without_keys(result), agent))
         batch.marks = self._series()
         batch.events = len(batch.rows) + sum(len(series.t) for series in batch.marks)
         batch.unknown = dict(self._reader.unknown)

@@ -8,7 +8,7 @@ from typing import Final
 from retro.safe import shorten
 from retro.secret import redact
 
-__all__ = ["prose"]
+__all__ = ["prose", "without_keys"]
 
 LONGEST: Final = 20_000
 """Characters of a reasoning that are kept; prompts are never read at all."""
@@ -17,6 +17,8 @@ _KEYS: Final = re.compile(
     r"\bsk-[\w-]{16,}|\b0x[0-9a-fA-F]{64}\b|(?i:\bbearer\s+[\w.~+/-]{16,}=*)|\bAKIA[0-9A-Z]{16}\b"
 )
 """Keys of models, wallets and clouds, which error messages of such agents repeat."""
+_HINTS: Final = ("sk-", "0x", "bearer", "akia")
+"""The lower case of a text with a key holds one of these."""
 
 
 def prose(text: object, longest: int = LONGEST) -> str:
@@ -24,4 +26,10 @@ def prose(text: object, longest: int = LONGEST) -> str:
     if not isinstance(text, str):
         return ""
     plain = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text).strip()
-    return shorten(_KEYS.sub("[redacted]", str(redact(plain))), longest)
+    return shorten(without_keys(plain), longest)
+
+
+def without_keys(text: str) -> str:
+    """A text in which whatever looks like a key is blotted out."""
+    plain, lower = str(redact(text)), text.lower()
+    return _KEYS.sub("[redacted]", plain) if any(hint in lower for hint in _HINTS) else plain

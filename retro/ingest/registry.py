@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from retro.ingest.sample import SourceSample
+    from retro.ingest.table.resumption import TableReading
     from retro.model import Batch
 
 __all__ = ["ADAPTERS", "CORRECTED", "Adapter"]
@@ -30,8 +31,10 @@ class Adapter:
     `folder` sources only the files that changed, `whole` ones from the start; those tell their present state, which
     corrects what an earlier reading told. The `log` of another program is read from the start too, and what it told
     stays as it is; its files and folders are read together, and its command is made of its row. `reader` is where its function stands, `module:function`; `options` are the
-    keys of `[[source]]` it is called with. `beside` are endings of files that change with the source's own ("").
-    `wants_candles`: without any it has no marks. `sniffer` says of a sample in a few words why it is of this kind, or
+    keys of `[[source]]` it is called with. `beside` are endings of files that change with the source's own (""), `twins` a pattern of others that are read with it, {} being its name without
+    ending.
+    `wants_candles`: without any it has no marks. `resumption` gives the readings that one of its files is owed since
+    the last, for logs that can be read on. `sniffer` says of a sample in a few words why it is of this kind, or
     None. `summary` and `example` are the help of a log's command.
     """
 
@@ -44,6 +47,8 @@ class Adapter:
     is_dated: bool = False
     """Whether a reading says how far the source was seen, so that a later one corrects it and an earlier one does not."""
     sniffer: str = ""
+    resumption: str = ""
+    twins: str = ""
     summary: str = ""
     example: str = ""
 
@@ -58,6 +63,10 @@ class Adapter:
         """Its reader; imported now."""
         reader: Callable[..., Iterator[Batch]] = _attribute(self.reader)
         return reader
+
+    def load_resumption(self) -> Callable[..., Iterator[TableReading]] | None:
+        """What reads a file on; None where files are read from the start."""
+        return _attribute(self.resumption) if self.resumption else None
 
     def options_of(self, source: Any) -> dict[str, Any]:
         """What its reader is called with, from a `[[source]]` table."""
@@ -100,6 +109,7 @@ _ALL: Final = (
         "log",
         options=("agent",),
         beside=("", "-wal", "-journal"),
+        twins="trades_{}*.csv",
         sniffer="retro.ingest.hummingbot.reader:sniff",
         summary="Read hummingbot's databases and trades CSV. Executors, funding and liquidity positions too.",
         example="retro ingest hummingbot data",
@@ -129,6 +139,7 @@ _ALL: Final = (
         "log",
         options=("agent", "zone", "map"),
         beside=("", "-wal", "-journal"),
+        resumption="retro.ingest.table.resumption:readings",
         sniffer="retro.ingest.table.reader:sniff",
         summary="Read any table as a mapping says. CSV, JSON, SQLite, XML and XLSX (docs/sources.md).",
         example="retro ingest table ledgers.csv --map kraken-ledgers",

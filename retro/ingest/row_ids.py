@@ -10,20 +10,20 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 __all__ = ["RowIds"]
 
 
 class RowIds:
-    """Gives the rows of one file their ids, in file order."""
+    """Gives the rows of one file their ids, in file order; `before` counts those that came earlier, by their digest."""
 
-    def __init__(self) -> None:
-        self._occurrences: Counter[bytes] = Counter()
+    def __init__(self, before: Mapping[str, int] | None = None) -> None:
+        self.occurrences: Counter[str] = Counter(before or {})
 
     def of(self, cells: Iterable[str]) -> str:
         """16 hexadecimal digits of the cells; the second equal row of a file has `-2` behind them."""
-        digest = hashlib.sha256("\x1f".join(cells).encode("utf-8", "surrogatepass")).digest()[:8]
-        self._occurrences[digest] += 1
-        occurrence = self._occurrences[digest]
-        return digest.hex() if occurrence == 1 else f"{digest.hex()}-{occurrence}"
+        digest = hashlib.sha256("\x1f".join(cells).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        self.occurrences[digest] += 1
+        occurrence = self.occurrences[digest]
+        return digest if occurrence == 1 else f"{digest}-{occurrence}"

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from retro.errors import InputError
-from retro.ingest.amounts import bounded
+from retro.ingest.amounts import figure_of
 from retro.ingest.hummingbot.records import instant_of
 
 if TYPE_CHECKING:
@@ -124,14 +124,8 @@ class BotDatabase:
 
 
 def number_of(value: object) -> Decimal:
-    """A float's shortest digits, or a number in text; 0 of nothing; `ValueError` of anything else."""
-    if value is None or value == "":
-        return Decimal(0)
-    try:
-        number = Decimal(str(value))
-    except InvalidOperation:
-        raise ValueError(f"{str(value)[:40]!r} is no number") from None
-    return bounded(number)
+    """The figure of a cell; 0 of nothing; `ValueError` of what is none."""
+    return figure_of(value) if value not in {None, ""} else Decimal(0)
 
 
 def _parsed(text: object) -> object:

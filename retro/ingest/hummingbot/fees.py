@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 import json
 from collections import defaultdict
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
-from retro.ingest.amounts import bounded
+from retro.ingest.amounts import figure_of
 
 __all__ = ["charges"]
 
@@ -62,7 +62,6 @@ def _mapping(text: str) -> dict[str, object]:
 
 def _number(value: object) -> Decimal:
     try:
-        number = Decimal(str(value))
-    except InvalidOperation:
-        raise ValueError(f"trade_fee: {str(value)[:40]!r} is no number") from None
-    return bounded(number)
+        return figure_of(value)
+    except ValueError as error:
+        raise ValueError(f"trade_fee: {error}") from None

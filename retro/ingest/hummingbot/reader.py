@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -109,8 +110,8 @@ def _files(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
         for file in files:
             if magic(str(file)) == SQLITE:
                 databases.append(file)
-                tables += sorted(file.parent.glob(f"trades_{file.stem}.csv"))
-                tables += sorted(file.parent.glob(f"trades_{file.stem}_old_*.csv"))
+                tables += sorted(file.parent.glob(f"trades_{escape(file.stem)}.csv"))
+                tables += sorted(file.parent.glob(f"trades_{escape(file.stem)}_old_*.csv"))
             elif file == path or re.fullmatch(r"trades_.*\.csv", file.name):
                 tables.append(file)
     if not tables and not databases:

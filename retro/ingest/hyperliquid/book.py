@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Literal
 
+import msgspec
+
 from retro.checks import SourceCheck
 from retro.ingest.hyperliquid.records import IN_KIND
 from retro.ingest.netting import Execution, FillLeg, Netting, write_legs
@@ -78,7 +80,7 @@ class Book:
         for fill in group:
             by_coin[fill.coin].append(fill)
         for fills in by_coin.values():
-            ordered = list(self._chained(fills)) if len(fills) > 1 else fills
+            ordered = list(self._chained(_wash_trades(fills))) if len(fills) > 1 else fills
             spread = len({fill.side for fill in fills}) > 1
             for place, fill in enumerate(ordered):
                 self._take(fill, fill.at + (place * fill.step if spread else 0))
@@ -300,6 +302,31 @@ class Book:
 
     def _fault(self, fill: VenueFill, reason: str) -> None:
         self.writer.fault(f"fill: {reason}", fill.line, where=fill.where, agent=self.agent)
+
+
+def _wash_trades(fills: Sequence[VenueFill]) -> list[VenueFill]:
+    """The fills of one coin and instant, those of an account that traded with itself one after the other.
+
+    Both sides state the position before either: what reduces it comes first, and the other begins where that ends.
+    """
+    ordered: list[VenueFill] = []
+    waiting: dict[tuple[Decimal, Decimal, Decimal], int] = {}
+    for fill in fills:
+        ordered.append(fill)
+        if fill.is_spot or not fill.start or fill.side is None:
+            continue
+        key = (fill.start, fill.size, fill.price)
+        place = waiting.pop(key, None)
+        if place is None or ordered[place].side == fill.side:
+            waiting[key] = len(ordered) - 1
+            continue
+        first, second = ordered[place], ordered.pop()
+        if (first.side == "buy") == (fill.start > 0):
+            first, second = second, first
+        end = fill.start - fill.size.copy_sign(fill.start)
+        ordered[place : place + 1] = [first, msgspec.structs.replace(second, start=end)]
+        waiting = {other: at + (at > place) for other, at in waiting.items()}
+    return ordered
 
 
 def _perp(coin: str) -> str:

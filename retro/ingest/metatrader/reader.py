@@ -1,7 +1,7 @@
 """Reads reports of MetaTrader 5 (account history and tester, XLSX or HTML) and 4 (statements).
 
-A report is read twice, in constant memory but for the charges and comments of its deals: once for what only all of it
-shows (the size of a lot, which deal belongs to which position), once for its events.
+What only the whole report shows (the size of a lot, which deal belongs to which position) is looked at first; its rows wait
+on disk meanwhile, and only the charges and comments of its deals are kept in memory.
 """
 
 from __future__ import annotations
@@ -10,17 +10,20 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from retro.errors import InputError
 from retro.ingest.batches import BatchWriter
 from retro.ingest.metatrader.ledger import Ledger
 from retro.ingest.metatrader.rates import AccountRates
 from retro.ingest.metatrader.report import Report, looks_like
 from retro.ingest.metatrader.rows import BalanceMove, BalanceSummary, Deal, ReportRow, RoundTrip
+from retro.ingest.spool import Spool
 from retro.ingest.times import Clock
 from retro.model import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -117,11 +120,28 @@ class _Survey:
             self._books[key] = (lots - deal.lots, entry)
 
 
+class _UnreadRow(msgspec.Struct, frozen=True, tag=True):
+    """A row that could not be read, and why."""
+
+    line: int | None
+    reason: str
+
+
 def _told(report: Report, writer: BatchWriter, clock: Clock, agent: str | None) -> Iterator[Batch]:
-    survey = _Survey(AccountRates(report.currency))
-    for row in report.rows():
-        if not isinstance(row, Fault):
-            survey.take(row)
+    with Spool[ReportRow | _UnreadRow](ReportRow | _UnreadRow) as spool:
+        survey = _Survey(AccountRates(report.currency))
+        for number, row in enumerate(report.rows()):
+            if isinstance(row, Fault):
+                spool.put("", number, 0, str(number), _UnreadRow(row.line, row.reason))
+            else:
+                survey.take(row)
+                spool.put("", number, 0, str(number), row)
+        yield from _surveyed(report, survey, spool, writer, clock, agent)
+
+
+def _surveyed(
+    report: Report, survey: _Survey, rows: Iterable[ReportRow | _UnreadRow], writer: BatchWriter, clock: Clock, agent: str | None
+) -> Iterator[Batch]:  # fmt: skip
     if survey.begin is None:
         raise InputError(
             f"{report.path} has no deal and no position of MetaTrader; save its report as XLSX or HTML"
@@ -138,8 +158,8 @@ def _told(report: Report, writer: BatchWriter, clock: Clock, agent: str | None) 
     if survey.opening is not None:
         ledger.open_wallet(survey.begin, survey.opening)
     chain = _Chain(ledger)
-    for row in report.rows():
-        if isinstance(row, Fault):
+    for row in rows:
+        if isinstance(row, _UnreadRow):
             writer.fault(row.reason, row.line, agent=name)
             continue
         try:

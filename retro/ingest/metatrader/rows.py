@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
 
 from retro.ingest.amounts import amount_of
 
@@ -33,8 +34,7 @@ _DIRECTIONS: Final[dict[str, Direction]] = {"in": "in", "out": "out", "in/out": 
 _SIDES: Final[dict[str, Side]] = {"buy": "buy", "sell": "sell"}
 
 
-@dataclass(frozen=True, slots=True)
-class RoundTrip:
+class RoundTrip(msgspec.Struct, frozen=True, tag=True):
     """A position with its entry and exit; `closed` is None of one still open, whose `exit` is the market's price.
 
     Prices as quoted, `lots` > 0. `commission`, `swap` and `profit` are in the account's currency, what was paid below 0.
@@ -60,8 +60,7 @@ class RoundTrip:
         return (self.exit - self.entry) * self.lots * (1 if self.side == "buy" else -1)
 
 
-@dataclass(frozen=True, slots=True)
-class Deal:
+class Deal(msgspec.Struct, frozen=True, tag=True):
     """An execution; `charge` is commission and fee, paid below 0; `balance` is that of the account after it."""
 
     line: int
@@ -79,8 +78,7 @@ class Deal:
     remark: str
 
 
-@dataclass(frozen=True, slots=True)
-class BalanceMove:
+class BalanceMove(msgspec.Struct, frozen=True, tag=True):
     """Money that came (above 0) or went without a trade, `kind` in the report's word; `balance`: after it, if told."""
 
     line: int
@@ -91,8 +89,7 @@ class BalanceMove:
     balance: Decimal | None
 
 
-@dataclass(frozen=True, slots=True)
-class BalanceSummary:
+class BalanceSummary(msgspec.Struct, frozen=True, tag=True):
     """What the account came to when a statement was written, and what its closed positions made."""
 
     line: int

@@ -7,15 +7,15 @@ decimals and its results to cents. Times are milliseconds UTC, or text in UTC.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Literal
 
 from retro.checks import SourceCheck
 from retro.errors import InputError
-from retro.ingest.amounts import bounded, named
+from retro.ingest.amounts import figure_of, named
 from retro.ingest.batches import BatchWriter
 from retro.ingest.netting import Execution, Netting, write_legs
 from retro.ingest.nofx.cycles import write_decision
@@ -75,7 +75,6 @@ class _Span:
     """One position's life, for the decisions that are about it; instants in microseconds."""
 
     position: str
-    instrument: str
     side: str
     opened: int
     closed: int | None = None
@@ -106,7 +105,7 @@ class _Life:
         self._connection, self._agent, self._trader = connection, agent, trader
         self._writer = BatchWriter(str(path), now)
         self._netting = Netting("nofx")
-        self._spans: list[_Span] = []
+        self._spans: dict[str, list[_Span]] = defaultdict(list)
         self._by_order: dict[str, _Span] = {}
         self._unknown: Counter[str] = Counter()
         self._quotes: Counter[str] = Counter()
@@ -170,9 +169,9 @@ class _Life:
             at=_instant(row["created_at"]),
             instrument=instrument_of(named(symbol)),
             side=_side(row["side"]),
-            quantity=_number(row["quantity"]),
-            price=_number(row["price"]),
-            fee=_number(row["commission"] or 0),
+            quantity=figure_of(row["quantity"]),
+            price=figure_of(row["price"]),
+            fee=figure_of(row["commission"] or 0),
             fee_asset=str(row["commission_asset"] or "") or None,
             book=_book(side_of(action) or str(order.get("position_side") or "").lower()),
         )
@@ -186,7 +185,7 @@ class _Life:
         )  # fmt: skip
         for leg in legs:
             self._follow(execution, leg, reference, str(order.get("type") or "").upper())
-        realised = _number(row["realized_pnl"] or 0)
+        realised = figure_of(row["realized_pnl"] or 0)
         if realised and len(legs) == 1:  # venues that send none have 0
             self._writer.check(
                 SourceCheck(
@@ -203,8 +202,9 @@ class _Life:
     def _follow(self, execution: Execution, leg: FillLeg, order: str | None, kind: str) -> None:
         if leg.opens:
             side = "long" if leg.side == "buy" else "short"
-            self._spans.append(_Span(leg.position, execution.instrument, side, execution.at))
-        span = next(span for span in reversed(self._spans) if span.position == leg.position)
+            self._spans[execution.instrument].append(_Span(leg.position, side, execution.at))
+        spans = self._spans[execution.instrument]
+        span = next(span for span in reversed(spans) if span.position == leg.position)
         if order:
             self._by_order.setdefault(order, span)
         if leg.closes:
@@ -218,13 +218,13 @@ class _Life:
     def _equity(self, row: Fields) -> None:
         at = _instant(row["timestamp"])
         self._latest = max(self._latest, at)
-        value = _number(row["total_equity"])
+        value = figure_of(row["total_equity"])
         self._writer.event("equity", f"equity-{row['id']}", self._agent, at, value=value)
 
     def _charge(self, row: Fields) -> None:
         self._writer.event(
             "cost", f"charge-{row['id']}", self._agent, _instant(row["created_at"]), kind="inference",
-            amount=_number(row["cost_usd"]), model=str(row["model"] or "") or None,
+            amount=figure_of(row["cost_usd"]), model=str(row["model"] or "") or None,
         )  # fmt: skip
 
     def _decide(self, row: Fields) -> None:
@@ -261,10 +261,7 @@ class _Life:
         if act.order and (span := self._by_order.get(act.order)):
             return span
         side = side_of(act.action)
-        spans = [
-            span for span in self._spans
-            if span.instrument == instrument_of(act.symbol) and side in {None, span.side}
-        ]  # fmt: skip
+        spans = [span for span in self._spans[instrument_of(act.symbol)] if side in {None, span.side}]
         if ACTIONS[act.action] == "enter":
             return next((span for span in spans if -_MINUTE <= span.opened - act.at <= _LATE), None)
         return next(
@@ -278,17 +275,6 @@ class _Life:
 
 def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
     return {str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")}
-
-
-def _number(value: object) -> Decimal:
-    """A float's shortest digits, or a number in text; `ValueError` of anything else."""
-    if isinstance(value, int | float | str) and not isinstance(value, bool):
-        try:
-            number = Decimal(str(value))
-        except InvalidOperation:
-            raise ValueError(f"{str(value)[:40]!r} is no number") from None
-        return bounded(number)
-    raise ValueError(f"{str(value)[:40]!r} is no number")
 
 
 def _instant(value: object) -> int:

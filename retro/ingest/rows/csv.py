@@ -14,20 +14,22 @@ from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from retro.errors import InputError
-from retro.ingest.rows.row import Row
+from retro.ingest.rows.row import Row, distinct
 from retro.ingest.source import open_source, other_encoding, read_lines
 from retro.journal import quote
 from retro.model import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-__all__ = ["CsvLayout", "rows", "rows_of", "titles"]
+__all__ = ["UNENDED", "CsvLayout", "rows", "rows_of", "titles"]
 
 _LONGEST_CELL: Final = 1 << 20
 _MOST_LINES: Final = 2_000
 _TITLES: Final = 40
 _DELIMITERS: Final = ",;\t|"
+UNENDED: Final = "row: its quotes do not close before the file ends; correct them"
+"""The fault of a row that may only be half written."""
 _TORN: Final = "row: is torn (it has no newline at its end); complete it and ingest the file again"
 
 csv.field_size_limit(_LONGEST_CELL)
@@ -81,7 +83,7 @@ def rows_of(stream: BinaryIO, where: str, layout: CsvLayout, *, torn: bool = Tru
             yield Fault(where, line, f"row: has {len(cells)} cells where the header has {width}; correct it")
 
 
-def titles(path: str, layout: CsvLayout) -> list[tuple[int, list[str]]]:
+def titles(path: str, layout: CsvLayout) -> list[tuple[int, tuple[str, ...]]]:
     """The first lines that are not blank, 40 at most, as headers: how many lines stand before each, and its cells."""
     with open_source(path) as stream:
         texts = (entry for entry in _texts(stream, path, layout.encoding) if entry[0] > layout.skip_lines)
@@ -142,7 +144,7 @@ def _codec(encoding: str, where: str) -> codecs.CodecInfo:
         ) from None
 
 
-def _header(lines: Iterator[_Line], where: str, layout: CsvLayout) -> tuple[list[str], str] | None:
+def _header(lines: Iterator[_Line], where: str, layout: CsvLayout) -> tuple[tuple[str, ...], str] | None:
     for number, text, _ in lines:
         if number <= layout.skip_lines:
             continue
@@ -156,22 +158,11 @@ def _header(lines: Iterator[_Line], where: str, layout: CsvLayout) -> tuple[list
     return None
 
 
-def _names(text: str, delimiter: str | None) -> tuple[list[str], str]:
+def _names(text: str, delimiter: str | None) -> tuple[tuple[str, ...], str]:
     if delimiter is None:
         delimiter = max(_DELIMITERS, key=text.count)
-    return _unique(_cells(text, delimiter) or [text]), delimiter
-
-
-def _unique(cells: Iterable[str]) -> list[str]:
-    names: list[str] = []
-    for number, cell in enumerate(cells, 1):
-        name = cell.strip().strip("\ufeff") or f"column {number}"
-        count = 2
-        base = name
-        while name in names:
-            name, count = f"{base}.{count}", count + 1
-        names.append(name)
-    return names
+    cells = enumerate(_cells(text, delimiter) or [text], 1)
+    return distinct(cell.strip().strip("\ufeff") or f"column {n}" for n, cell in cells), delimiter
 
 
 def _records(lines: Iterator[_Line], where: str) -> Iterator[_Line]:
@@ -184,10 +175,16 @@ def _records(lines: Iterator[_Line], where: str) -> Iterator[_Line]:
                 yield first
             continue
         following: list[_Line] = []
-        parts, size, is_closed = [text], len(text), False
+        parts, size, is_closed, reason = (
+            [text],
+            len(text),
+            False,
+            "row: its quotes do not close; correct them",
+        )
         while len(following) < _MOST_LINES and size <= _LONGEST_CELL and not is_closed:
             after = queue.popleft() if queue else next(lines, None)
             if after is None:
+                reason = UNENDED
                 break
             following.append(after)
             if isinstance(after[1], Fault):
@@ -198,7 +195,7 @@ def _records(lines: Iterator[_Line], where: str) -> Iterator[_Line]:
         if is_closed:
             yield line, "\n".join(parts), following[-1][2]
         else:
-            yield line, Fault(where, line, "row: its quotes do not close; correct them"), ended
+            yield line, Fault(where, line, reason), ended
             queue.extendleft(reversed(following))
 
 

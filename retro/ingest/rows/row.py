@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["GridRow", "Row", "named"]
+__all__ = ["GridRow", "Row", "distinct", "named"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +54,21 @@ def named(grid: Iterable[GridRow], *, skip_lines: int = 0, section: str | None =
                 return
             is_open = texts[0].rstrip(":").strip() == section.rstrip(":").strip()
         elif is_open and not header:
-            header = _distinct(row.cells)
+            header = distinct(row.cells)
         elif is_open:
             yield Row(row.line, {name: cell for name, cell in zip(header, row.cells, strict=False) if name})
 
 
-def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
-    seen: dict[str, int] = {}
-    distinct = []
+def distinct(names: Iterable[str]) -> tuple[str, ...]:
+    """Names of columns of which none stands twice: `Time`, then `Time.2`; blank ones stay blank."""
+    counts: dict[str, int] = {}
+    unique: set[str] = set()
+    columns = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        distinct.append(name if seen[name] == 1 or not name else f"{name}.{seen[name]}")
-    return tuple(distinct)
+        column = name
+        while column and column in unique:
+            counts[name] = counts.get(name, 1) + 1
+            column = f"{name}.{counts[name]}"
+        unique.add(column)
+        columns.append(column)
+    return tuple(columns)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from retro.errors import InputError
+from retro.ingest.growth import FileStretch
 from retro.ingest.rows import csv, json, sqlite
 from retro.journal import quote
 from retro.model import Fault
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
+    from retro.ingest.growth import Stretch
     from retro.ingest.rows.row import Row
     from retro.ingest.table.grammar.tables import SourceMap
 
@@ -26,8 +29,13 @@ def fits(columns: Collection[str], match: Sequence[str]) -> bool:
     return all(any(name in columns for name in entry.split("|")) for entry in match)
 
 
-def rows_of(path: Path, source: SourceMap, needs: Sequence[tuple[str, ...]]) -> Iterator[Row | Fault]:
-    """The rows of a file; `InputError` where it is another kind of file than `match`, or else `needs`, says."""
+def rows_of(
+    path: Path, source: SourceMap, needs: Sequence[tuple[str, ...]], stretch: Stretch | None = None
+) -> Iterator[Row | Fault]:
+    """The rows of a file, of delimited text and JSON Lines those of a `stretch` of it.
+
+    `InputError` where it is another kind of file than `match`, or else `needs`, says.
+    """
     wanted = [tuple(entry.split("|")) for entry in source.match] or list(needs)
     if source.format == "csv":
         layout = csv.CsvLayout(source.encoding, source.delimiter, source.skip_lines)
@@ -40,14 +48,42 @@ def rows_of(path: Path, source: SourceMap, needs: Sequence[tuple[str, ...]]) -> 
         if place is None:
             _, names = max(headers, key=lambda header: _shared(header[1], wanted))
             raise InputError(_refusal(path, names, wanted))
-        yield from csv.rows(str(path), layout._replace(skip_lines=place))
+        layout = layout._replace(skip_lines=place)
+        if stretch is None:
+            yield from csv.rows(str(path), layout)
+        else:
+            yield from _new_rows(path, layout, stretch)
         return
-    found_rows = _nested(path, source)
+    found_rows = _nested(path, source) if stretch is None else _new_lines(path, stretch)
     ahead = list(islice(found_rows, 1))
     for first in ahead:
         if not isinstance(first, Fault) and source.match and _lacking(list(first.cells), wanted) is not None:
             raise InputError(_refusal(path, list(first.cells), wanted))
     yield from chain(ahead, found_rows)
+
+
+def _new_rows(path: Path, layout: csv.CsvLayout, stretch: Stretch) -> Iterator[Row | Fault]:
+    """The rows of a stretch of delimited text, under the header that the file begins with."""
+    with path.open("rb") as file:
+        for _ in range(layout.skip_lines + 1):
+            file.readline()
+        header = file.tell()
+        is_ahead = stretch.start >= header
+        start, before = (stretch.start, stretch.lines - layout.skip_lines - 1) if is_ahead else (header, 0)
+        stream = FileStretch(file, start, stretch.end, header=header)
+        yield from _numbered(csv.rows_of(cast("BinaryIO", stream), str(path), layout), before)
+
+
+def _new_lines(path: Path, stretch: Stretch) -> Iterator[Row | Fault]:
+    with path.open("rb") as file:
+        stream = FileStretch(file, stretch.start, stretch.end)
+        yield from _numbered(json.line_rows_of(cast("BinaryIO", stream), str(path)), stretch.lines)
+
+
+def _numbered(rows: Iterator[Row | Fault], before: int) -> Iterator[Row | Fault]:
+    """Rows with their numbers in the whole file."""
+    for row in rows:
+        yield replace(row, line=(row.line or 0) + before) if before else row
 
 
 def _nested(path: Path, source: SourceMap) -> Iterator[Row | Fault]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from retro.ingest.table.grammar.tables import TimeMap
 
-__all__ = ["Instants", "decided", "time_rules"]
+__all__ = ["Instants", "decided", "has_one_order", "time_rules"]
 
 _UNITS: Final = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _EXCEL: Final = datetime(1899, 12, 30)  # noqa: DTZ001 - a spreadsheet's day 0, in the file's zone
@@ -132,15 +132,20 @@ def _time_of_day(clock: str | None) -> timedelta | None:
     return timedelta(hours=hours, minutes=minutes, seconds=seconds[0] if seconds else 0)
 
 
+def has_one_order(rules: TimeMap) -> bool:
+    """Whether the formats are not some of the day first and some of the month."""
+    return not all(any(order.search(form) for form in rules.format) for order in (_DAY_FIRST, _MONTH_FIRST))
+
+
 def decided(rules: TimeMap, texts: Callable[[], Iterable[str]], where: str) -> TimeMap:
     """The rules without the patterns that the file's dates rule out, where some begin with the day and some with the month.
 
     `InputError` where the dates do not say which.
     """
+    if has_one_order(rules):
+        return rules
     day = [form for form in rules.format if _DAY_FIRST.search(form)]
     month = [form for form in rules.format if _MONTH_FIRST.search(form)]
-    if not (day and month):
-        return rules
     try:
         order = day_order(texts())
     except ValueError as error:

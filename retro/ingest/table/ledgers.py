@@ -37,6 +37,7 @@ class LedgerTrades:
         self._amount = readings.amount(rules.amount)
         self._fee = readings.fee(rules.fee)[0] if rules.fee is not None else None
         self._quotes, self._includes_fee = rules.quotes, rules.includes_fee
+        self._is_fee = readings.filter(rules.model_copy(update={"keep": rules.fee_rows, "drop": {}}))
 
     def of(self, items: Sequence[Item]) -> list[tuple[Item, Execution | str]]:
         """The trades among the rows of one instant, each with the first of its rows, or the reason why it is none."""
@@ -63,7 +64,9 @@ class LedgerTrades:
             if not asset or amount is None:
                 raise ValueError("legs: a leg names no asset or no amount")
             fee = self._fee(row.cells) if self._fee is not None else None
-            if self._includes_fee:
+            if self._is_fee is not None and self._is_fee(row.cells):
+                amount, fee = ZERO, -amount
+            elif self._includes_fee:
                 amount += fee or ZERO
             before = sums.get(asset, _LedgerLeg(asset, ZERO, ZERO))
             sums[asset] = _LedgerLeg(asset, before.amount + amount, before.fee + (fee or ZERO))

@@ -1,7 +1,8 @@
 """Rows in the order of their time, whatever the order of the file, in bounded memory.
 
 What equal instants hold comes as a group: within one, rows keep the order of their file (turned round where the file
-runs backwards), and equal rows are told apart or together as the mapping says.
+runs backwards), and equal rows are told apart or together as the mapping says. Fills that say which position they found
+are put in the order in which one's end is the next one's beginning.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import dataclass, field
 from itertools import groupby
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -18,11 +20,13 @@ import msgspec
 from retro.model import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from decimal import Decimal
 
     from retro.ingest.table.cells import Cells
+    from retro.ingest.table.executions import Item
 
-__all__ = ["TimedRow", "in_order", "straight"]
+__all__ = ["FileRuns", "TimedRow", "in_chain", "in_order", "straight"]
 
 _MOST: Final = 20_000
 _CHUNK: Final = 1_000
@@ -37,6 +41,20 @@ class TimedRow(NamedTuple):
     file: int
     line: int
     cells: Cells
+
+
+@dataclass(slots=True)
+class FileRuns:
+    """Which way each file runs, by its number: rows later than the one above less rows earlier, and the instant of the last."""
+
+    runs: dict[int, int] = field(default_factory=dict)
+    latest: dict[int, int] = field(default_factory=dict)
+
+    def see(self, entry: TimedRow) -> None:
+        """Count the next row of a file."""
+        before = self.latest.get(entry.file, entry.at)
+        self.runs[entry.file] = self.runs.get(entry.file, 0) + (entry.at > before) - (entry.at < before)
+        self.latest[entry.file] = entry.at
 
 
 def straight(entries: Iterable[TimedRow | Fault], where: str) -> Iterator[list[TimedRow] | Fault]:
@@ -60,14 +78,14 @@ def straight(entries: Iterable[TimedRow | Fault], where: str) -> Iterator[list[T
 
 
 def in_order(
-    entries: Iterable[TimedRow | Fault], *, backwards: bool | None = None
+    entries: Iterable[TimedRow | Fault], *, backwards: bool | None = None, ways: FileRuns | None = None
 ) -> Iterator[list[TimedRow] | Fault]:
     """The groups of files whose rows stand in any order; the faults come first.
 
-    `backwards`: rows of one instant stand newest first; None: as the file that they are in mostly runs.
+    `backwards`: rows of one instant stand newest first; None: as the file that they are in mostly runs,
+    `ways` saying how those ran that are read on.
     """
-    runs: dict[int, int] = {}
-    latest: dict[int, int] = {}
+    ways = ways or FileRuns()
     ahead: list[TimedRow] = []
     with (
         TemporaryDirectory(prefix="retro-") as room,
@@ -78,14 +96,12 @@ def in_order(
             if isinstance(entry, Fault):
                 yield entry
                 continue
-            before = latest.get(entry.file, entry.at)
-            runs[entry.file] = runs.get(entry.file, 0) + (entry.at > before) - (entry.at < before)
-            latest[entry.file] = entry.at
+            ways.see(entry)
             ahead.append(entry)
             if len(ahead) >= _MOST:
                 _spill(spool, ahead, first=not is_spilled)
                 is_spilled, ahead = True, []
-        turned = {file for file, run in runs.items() if (run < 0 if backwards is None else backwards)}
+        turned = {file for file, run in ways.runs.items() if (run < 0 if backwards is None else backwards)}
         if not is_spilled:
             places = range(len(ahead))
             keys = [(e.at, e.file, -n if e.file in turned else n) for n, e in zip(places, ahead, strict=True)]
@@ -128,3 +144,52 @@ def _sorted_rows(spool: sqlite3.Connection, turned: set[int]) -> Iterator[TimedR
     )
     for at, file, line, body in spool.execute(statement):
         yield TimedRow(at, file, line, _decode(body))
+
+
+def in_chain(
+    items: Sequence[Item],
+    before: Callable[[Cells], Decimal | None],
+    change: Callable[[Item], tuple[str, Decimal, Decimal] | None],
+) -> list[Item]:
+    """The rows of one instant, those of each instrument in the order in which their positions follow each other.
+
+    `before` is the signed position a row states it found, `change` its instrument, its signed quantity and what is
+    held before the instant. An instrument whose chain does not close keeps the order of its file.
+    """
+    places: dict[str, list[int]] = {}
+    links: dict[int, tuple[Decimal, Decimal]] = {}
+    holding: dict[str, Decimal] = {}
+    for place, item in enumerate(items):
+        changed = change(item)
+        if changed is None:
+            continue
+        instrument, quantity, holding[changed[0]] = changed
+        start = before(item.cells)
+        places.setdefault(instrument, []).append(place)
+        if start is not None:
+            links[place] = (start, start + quantity)
+    ordered = list(items)
+    for instrument, slots in places.items():
+        if len(slots) > 1 and all(slot in links for slot in slots):
+            for slot, source in zip(slots, _chain(slots, links, holding[instrument]), strict=True):
+                ordered[slot] = items[source]
+    return ordered
+
+
+def _chain(slots: list[int], links: dict[int, tuple[Decimal, Decimal]], holding: Decimal) -> list[int]:
+    """The slots from the one that found what is held, else from a beginning that is nobody's end; else as they are."""
+    ends = [links[slot][1] for slot in slots]
+    heads = [slot for slot in slots if links[slot][0] == holding]
+    heads += [slot for slot in slots if links[slot][0] not in ends]
+    for head in heads:
+        waiting, chain = [slot for slot in slots if slot != head], [head]
+        while waiting:
+            end = links[chain[-1]][1]
+            following = next((slot for slot in waiting if links[slot][0] == end), None)
+            if following is None:
+                break
+            waiting.remove(following)
+            chain.append(following)
+        if not waiting:
+            return chain
+    return slots

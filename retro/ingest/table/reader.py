@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from decimal import Decimal  # noqa: TC003 - a struct's fields are decoded by it
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from retro.errors import InputError
 from retro.ingest.batches import BatchWriter
-from retro.ingest.table.chains import in_chain
 from retro.ingest.table.executions import quote_of
 from retro.ingest.table.ledgers import LedgerTrades
 from retro.ingest.table.maps import mapping_of, shipped_for
 from retro.ingest.table.numerals import Numerals
+from retro.ingest.table.order import in_chain
 from retro.ingest.table.readings import DroppedRowError, Readings
-from retro.ingest.table.stamps import RowStamps
+from retro.ingest.table.stamps import ReadSoFar, RowStamps
 from retro.ingest.table.states import StateTrades
-from retro.ingest.table.tellers import FillTeller, TripTeller
+from retro.ingest.table.tellers import FillTeller, OpenHolding, TripTeller
 from retro.ingest.table.words import (
     CostTeller,
     DecisionTeller,
@@ -33,13 +36,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from retro.ingest.growth import Stretch
     from retro.ingest.netting import Execution
     from retro.ingest.sample import SourceSample
     from retro.ingest.table.executions import Item
     from retro.ingest.table.maps import Mapping
     from retro.ingest.table.tellers import Deed
 
-__all__ = ["TableReader", "read", "sniff"]
+__all__ = ["TableReader", "TableStanding", "read", "sniff"]
 
 _STEP: Final = 1_000
 _WORDS_SHOWN: Final = 8
@@ -81,8 +85,25 @@ def sniff(sample: SourceSample) -> str | None:
     return f"its columns are those of {names[0]} (--map {names[0]})" if names else None
 
 
+class TableStanding(msgspec.Struct):
+    """Where a source stands after the rows that were read: with it the next row means what it does in the whole file.
+
+    `step` is by how much the next row of the last instant follows (microseconds), `bases` what each agent's money is counted
+    in, `holdings` what is open, `states` the last state of each agent whose rows are states.
+    """
+
+    rows: ReadSoFar
+    step: int
+    bases: dict[str, str]
+    holdings: list[OpenHolding]
+    states: dict[str, dict[str, Decimal]]
+
+
 class TableReader:
-    """Reads files by one mapping; of each file `most` rows where that is given."""
+    """Reads files by one mapping; of each file `most` rows where that is given.
+
+    One file may be read on: a `stretch` of it, from where it stood; `is_rotated` as `RowStamps` has it.
+    """
 
     def __init__(
         self,
@@ -93,13 +114,19 @@ class TableReader:
         zone: str | None,
         now: int,
         most: int | None = None,
+        stretch: Stretch | None = None,
+        standing: TableStanding | None = None,
+        is_rotated: bool = False,
     ) -> None:
         rules, prefix = mapping.rules, mapping.prefix
         self._rules, self._mapping = rules, mapping
         self._writer = BatchWriter(str(paths[0]), now)
         numerals = Numerals(rules.number)
         self._readings = readings = Readings(numerals)
-        self._stamps = RowStamps(mapping, readings, numerals, paths, agent=agent, zone=zone, most=most)
+        self._stamps = RowStamps(
+            mapping, readings, numerals, paths, agent=agent, zone=zone, most=most, stretch=stretch,
+            before=standing.rows if standing is not None else None, is_rotated=is_rotated,
+        )  # fmt: skip
         self._trips = (
             TripTeller(rules, readings, prefix, self._stamps.instant) if rules.position.by == "row" else None
         )
@@ -123,6 +150,9 @@ class TableReader:
         self._counts = readings.filter(rules.fill) if rules.fill is not None else None
         self._bases: dict[str, str] = {}
         self._quotes: Counter[str] = Counter()
+        self._last, self._step = 0, 0
+        if standing is not None:
+            self._go_on_from(standing)
 
     def batches(self) -> Iterator[Batch]:
         """Everything the files say, by the batch."""
@@ -137,6 +167,22 @@ class TableReader:
         self._conclude()
         yield writer.batch()
 
+    def standing(self) -> TableStanding | None:
+        """Where the source stands after all of `batches`; None where no row has a time."""
+        if self._stamps.read is None:
+            return None
+        holdings = self._fills.holdings() if self._fills is not None else []
+        states = self._states.latest if self._states is not None else {}
+        return TableStanding(self._stamps.read, self._step, self._bases, holdings, states)
+
+    def _go_on_from(self, standing: TableStanding) -> None:
+        self._last, self._step = standing.rows.at, standing.step
+        self._bases = dict(standing.bases)
+        if self._fills is not None:
+            self._fills.hold(standing.holdings)
+        if self._states is not None:
+            self._states.latest = dict(standing.states)
+
     def _tell(self, group: list[Item]) -> None:
         """The rows of one instant, a millisecond apart in their order."""
         if self._chain is not None and self._fills is not None and len(group) > 1:
@@ -144,10 +190,11 @@ class TableReader:
         trades = {}
         if self._ledger is not None:
             trades = {item.name: execution for item, execution in self._ledger.of(group)}
-        step = 0
+        if group[0].at != self._last:
+            self._last, self._step = group[0].at, 0
         for item in group:
-            taken = self._row(item._replace(at=item.at + step), trades.get(item.name))
-            step += taken * _STEP
+            taken = self._row(item._replace(at=item.at + self._step), trades.get(item.name))
+            self._step += taken * _STEP
 
     def _row(self, item: Item, trade: Execution | str | None) -> int:
         """Write what a row says; how many milliseconds it takes up."""
@@ -155,7 +202,7 @@ class TableReader:
         rows = 0
         if self._rules.source.base not in {None, "quote"}:
             self._count_in(item.agent, "")
-        if self._rules.fill is not None and self._ledger is None and self._states is None:
+        if self._rules.fill is not None and trade is None and self._states is None:
             for part in spread(item, self._rules.fill, self._counts):
                 deeds += self._attempt(part._replace(at=item.at + rows * _STEP), None)
                 rows += 1

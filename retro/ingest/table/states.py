@@ -36,14 +36,15 @@ class StateTrades:
         self._price = (
             readings.amount(fill.price) if fill and fill.price is not None and not fill.price.change else None
         )
-        self._states: dict[str, Holdings] = {}
+        self.latest: dict[str, Holdings] = {}
+        """By agent, its last state."""
 
     def of(self, item: Item, writer: BatchWriter) -> list[Execution]:
         """The executions between an agent's state before and the row's; `ValueError` says what is wrong with it."""
         after = self._holdings(item.cells)
-        before = self._states.get(item.agent)
+        before = self.latest.get(item.agent)
         if before is None:
-            self._states[item.agent] = after
+            self.latest[item.agent] = after
             balances = {asset: quantity for asset, quantity in after.items() if quantity > 0}
             writer.event(
                 "equity",
@@ -63,7 +64,7 @@ class StateTrades:
             self._execution(item, asset, change, self._price_of(item, before, after, changes))
             for asset, change in changes.items()
         ]
-        self._states[item.agent] = after
+        self.latest[item.agent] = after
         for asset in changes:
             writer.check(
                 SourceCheck(item.agent, "holding", asset, item.at, after.get(asset, ZERO), _ROUNDING)

@@ -6,12 +6,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from retro.checks import SourceCheck
-from retro.ingest.netting import Netting, write_legs
+from retro.ingest.netting import NetHolding, Netting, write_legs
 from retro.ingest.table.executions import Executions, is_perp
 from retro.ingest.table.readings import DroppedRowError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from retro.checks import PaidPart
     from retro.ingest.batches import BatchWriter
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from retro.ingest.table.grammar.verbs import StatedVerbs
     from retro.ingest.table.readings import Readings
 
-__all__ = ["Deed", "FillTeller", "StatedResult", "TripTeller", "paid_parts", "stated_result"]
+__all__ = ["Deed", "FillTeller", "OpenHolding", "StatedResult", "TripTeller", "paid_parts", "stated_result"]
 
 ZERO: Final = Decimal(0)
 _TRADES_FROM: Final = 2
@@ -36,6 +36,18 @@ class Deed(NamedTuple):
     position: str
     instrument: str
     at: int
+
+
+class OpenHolding(NamedTuple):
+    """An open position of an agent, spot or perp, as its fills net: quantity > 0 is long."""
+
+    agent: str
+    is_perp: bool
+    account: str
+    instrument: str
+    book: str
+    position: str
+    quantity: Decimal
 
 
 class StatedResult(NamedTuple):
@@ -84,7 +96,7 @@ class FillTeller:
     """Writes the positions and fills of executions that net, by account, side or position id."""
 
     def __init__(self, rules: TableMap, readings: Readings, prefix: str) -> None:
-        reads = rules.fill is not None and rules.position.by != "state" and rules.legs is None
+        reads = rules.fill is not None and rules.position.by != "state"
         self._executions = Executions(rules, readings) if reads else None
         self._nettings = _Nettings(rules, prefix)
         self._prefix = prefix
@@ -158,6 +170,17 @@ class FillTeller:
         quantity = fill.quantity if fill.side == "buy" else -fill.quantity
         return fill.instrument, quantity, ZERO if holding is None else holding.quantity
 
+    def holdings(self) -> list[OpenHolding]:
+        """What is open now."""
+        return self._nettings.open()
+
+    def hold(self, holdings: Sequence[OpenHolding]) -> None:
+        """Begin with what was open."""
+        for holding in holdings:
+            netting = self._nettings.of(holding.agent, perp=holding.is_perp)
+            key = (holding.account, holding.instrument, holding.book)
+            netting.holdings[key] = NetHolding(holding.position, holding.quantity)
+
     def open_position(self, agent: str, instrument: str) -> str | None:
         """The position of an instrument that is open now, if there is one."""
         for perp in (True, False):
@@ -216,6 +239,14 @@ class _Nettings:
                 self._prefix, opening=self._opening, can_be_short=perp or self._short
             )
         return self._by_agent[agent, perp]
+
+    def open(self) -> list[OpenHolding]:
+        """What is open of all."""
+        return [
+            OpenHolding(agent, perp, *key, holding.position, holding.quantity)
+            for (agent, perp), netting in self._by_agent.items()
+            for key, holding in netting.holdings.items()
+        ]
 
 
 def _deed(leg: FillLeg, fill: Execution, quantity: Decimal) -> Deed:

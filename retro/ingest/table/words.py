@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
 from retro.checks import SourceCheck
+from retro.ingest.prose import prose, without_keys
 from retro.ingest.table.cells import entries_of, path_reading, value_at
 from retro.ingest.table.executions import Item, base_of
 from retro.ingest.table.readings import DroppedRowError, joined
@@ -39,6 +42,8 @@ __all__ = [
     "spread",
 ]
 
+_encode: Final = msgspec.json.Encoder().encode
+_decode: Final = msgspec.json.Decoder().decode
 _AFTER: Final = 1_000
 _LONGEST_TAG: Final = 200
 
@@ -90,13 +95,13 @@ class DecisionTeller:
         cells = item.cells
         instrument = self._instrument(cells) if self._instrument is not None else ""
         confidence = self._confidence(cells) if self._confidence is not None else None
-        cites = [tag[:_LONGEST_TAG] for reading in self._cites if (tag := reading(cells))]
+        cites = [without_keys(tag)[:_LONGEST_TAG] for reading in self._cites if (tag := reading(cells))]
         writer.event(
             "decision", name, item.agent, item.at, line=item.line,
             action=action,
             position=deed.position if deed is not None else None,
             instrument=instrument or (deed.instrument if deed is not None else None),
-            reasoning=(self._reasoning(cells) if self._reasoning is not None else "") or None,
+            reasoning=prose(self._reasoning(cells) if self._reasoning is not None else "") or None,
             confidence=float(confidence) if confidence is not None else None,
             cites=cites if self._cites else None,
             strategy=(self._strategy(cells) if self._strategy is not None else "") or None,
@@ -110,7 +115,7 @@ class DecisionTeller:
         for path, parts in self._context:
             value = value_at(cells, path, parts)
             if value is not None and value != "":
-                context[parts[-1]] = value
+                context[parts[-1]] = _decode(without_keys(_encode(value).decode()))
         return context
 
 

@@ -300,6 +300,25 @@ def test_each_form_is_told_by_its_beginning(tmp_path: Path) -> None:
     assert sniff(sample_of(tmp_path)) is None
 
 
+def test_an_account_that_traded_with_itself_held_as_much_after_as_before(tmp_path: Path) -> None:
+    """Both sides of one trade state the position before either. 6 of 10 at 100 stay, 4 come at 99: 99.6 on average."""
+    own = {"time": 1_767_225_700_000, "sz": "4", "px": "99", "startPosition": "-10"}
+    path = answer(
+        tmp_path / "fills.json",
+        api(tid=1004, time=1_767_225_800_000, dir="Close Short", side="B", sz="10", px="98", closedPnl="16", startPosition="-10"),
+        api(tid=1003, dir="Open Short", side="A", **own),
+        api(tid=1002, dir="Close Short", side="B", closedPnl="4", **own),
+        api(tid=1001, dir="Open Short", side="A", sz="10", px="100"),
+    )  # fmt: skip
+    result = telling_of(read, path)
+    assert (result.faults, result.notices) == ([], [])
+    assert result.of("fill", "id", "side", "quantity") == [
+        ("1001", "sell", "10"), ("1002", "buy", "4"), ("1003", "sell", "4"), ("1004", "buy", "10"),
+    ]  # fmt: skip
+    assert len(result.of("position", "position")) == 1
+    assert [check.stated for check in result.checks] == [4, 16, 20]
+
+
 @given(
     st.lists(
         st.tuples(st.sampled_from(["buy", "sell"]), st.integers(1, 5), st.integers(90, 110)), max_size=12

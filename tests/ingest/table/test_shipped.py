@@ -55,6 +55,24 @@ EXPECTED: Final[dict[str, Expected]] = {
         [("BTC/USDT:USDT", "buy", "0.1", "50000", "2.75", None), ("BTC/USDT:USDT", "sell", "0.1", "51000", "2.805", None)],
         1, [("balance", "1000"), ("balance", "997.25"), ("balance", "995.15"), ("balance", "1092.345")], "USDT",
     ),
+    # the same with fees below 0, and 300 USDT for 0.1 ETH less a fee of 0.0001 ETH: two rows of spot
+    "bybit-uta": Expected(
+        [
+            ("BTC/USDT:USDT", "buy", "0.1", "50000", "2.75", None), ("BTC/USDT:USDT", "sell", "0.1", "51000", "2.805", None),
+            ("ETH/USDT", "buy", "0.1", "3000", "0.0001", "ETH"),
+        ],
+        2, [("balance", text) for text in ("1000", "997.25", "995.15", "1092.345", "0.0999", "792.345")], "USDT",
+    ),
+    # 199.532 for 601 is 0.332 each, 210 for 600 is 0.35; what futures made is left out
+    "binance-statement": Expected(
+        [("DOGE/USDT", "buy", "601", "0.332", "0.601", "DOGE"), ("DOGE/USDT", "sell", "600", "0.35", "0.0003", "BNB")],
+        1, base="USDT", first="2024-12-24T10:00:00Z",
+    ),
+    # at their average prices; one was cancelled, and the rows of an order's fills are left out
+    "binance-orders": Expected(
+        [("ETH/USDT", "buy", "2", "2999.5", "0", None), ("ETH/USDT", "sell", "2", "3500", "0", None)],
+        1, base="USDT", first="2025-03-01T10:00:00Z",
+    ),
     "kraken-ledgers": Expected(
         [("BTC/EUR", "buy", "0.01", "50000", "1.3", None), ("BTC/EUR", "sell", "0.01", "52000", "1.35", None)],
         1, [("balance", text) for text in ("1000", "498.7", "0.01", "0", "1017.35")], "EUR",
@@ -181,6 +199,8 @@ def test_what_it_tells_is_what_was_worked_out(tmp_path: Path, name: str) -> None
     [
         ("bybit", "flow", ("kind", "quantity", "position"), [("funding_paid", "2.1", "bybit-BTC/USDT:USDT-t1")]),
         ("bybit", "external", ("quantity", "asset"), [("1000", "USDT")]),
+        ("bybit-uta", "flow", ("kind", "quantity", "asset"), [("funding_paid", "2.1", "USDT")]),
+        ("binance-statement", "external", ("quantity", "asset"), [("1000", "USDT")]),
         ("kraken-ledgers", "flow", ("kind", "asset", "quantity"), [("reward", "DOT", "0.5")]),
         ("kraken-ledgers", "external", ("quantity", "asset"), [("1000.0", "EUR")]),
         ("coinbase", "external", ("quantity", "asset"), [("-0.5", "ETH")]),

@@ -55,6 +55,36 @@ TEXTS: Final[dict[str, str]] = {
         "2025-01-02 10:00:00,USDT,BTCUSDT,TRADE,BUY,0.1,0.1,50000,0,2.75,0,-2.75,997.25,0.00055,t1,o1\n"
         "2025-01-02 09:00:00,USDT,,TRANSFER_IN,--,0,0,0,0,0,1000,1000,1000,0,,\n"
     ),
+    "bybit-uta": (
+        "UID: 1,Company Name: ,Country: \n"
+        "Uid,Currency,Contract,Type,Direction,Quantity,Position,Filled Price,Funding,Fee Paid,Cash Flow,Change,Wallet Balance,"
+        "Action,Time(UTC)\n"
+        "1,USDT,ETHUSDT,TRADE,BUY,-300,0,3000,0,0,-300,-300,792.345,--,2025-01-02 13:00:00\n"
+        "1,ETH,ETHUSDT,TRADE,BUY,0.1,0,3000,0,-0.0001,0.1,0.0999,0.0999,--,2025-01-02 13:00:00\n"
+        "1,USDT,BTCUSDT,TRADE,SELL,-0.1,0,51000,0,-2.805,100,97.195,1092.345,CLOSE,2025-01-02 12:00:00\n"
+        "1,USDT,BTCUSDT,SETTLEMENT,BUY,--,0.1,--,-2.1,0,0,-2.1,995.15,SETTLEMENT,2025-01-02 11:00:00\n"
+        "1,USDT,BTCUSDT,TRADE,BUY,0.1,0.1,50000,0,-2.75,0,-2.75,997.25,OPEN,2025-01-02 10:00:00\n"
+        "1,USDT,,TRANSFER_IN,--,0,0,0,0,0,1000,1000,1000,--,2025-01-02 09:00:00\n"
+    ),
+    "binance-statement": (
+        "User_ID,UTC_Time,Account,Operation,Coin,Change,Remark\n"
+        "7,24-12-24 09:00:00,Spot,Deposit,USDT,1000,\n"
+        "7,24-12-24 10:00:00,Spot,Transaction Spend,USDT,-199.532,\n"
+        "7,24-12-24 10:00:00,Spot,Transaction Buy,DOGE,601,\n"
+        "7,24-12-24 10:00:00,Spot,Transaction Fee,DOGE,-0.601,\n"
+        "7,24-12-24 10:30:00,USD-MFutures,Realized Profit and Loss,USDT,5,\n"
+        "7,2024-12-24 11:00:00,Spot,Transaction Sold,DOGE,-600,\n"
+        "7,2024-12-24 11:00:00,Spot,Transaction Revenue,USDT,210,\n"
+        "7,2024-12-24 11:00:00,Spot,Transaction Fee,BNB,-0.0003,\n"
+    ),
+    "binance-orders": (
+        "Date(UTC),OrderNo,Pair,Type,Side,Order Price,Order Amount,AvgTrading Price,Filled,Total,status\n"
+        '2025-03-02 10:00:00,13,ETHUSDT,LIMIT,SELL,3500,2,3500,2,"7,000",Filled\n'
+        ",,Date(UTC),Trading Price,Filled,Total,Fee,,,,\n"
+        ",,2025-03-02 10:00:00,3500,2,7000,7USDT,,,,\n"
+        "2025-03-01 11:00:00,12,ETHUSDT,LIMIT,BUY,2000,1,0,0,0,Canceled\n"
+        "2025-03-01 10:00:00,11,ETHUSDT,LIMIT,BUY,3000,2,2999.5,2,5999,Filled\n"
+    ),
     "kraken-trades": (
         '"txid","ordertxid","pair","time","type","ordertype","price","cost","fee","vol","margin","misc","ledgers"\n'
         '"T1","O1","XXBTZEUR","2025-01-02 10:00:00.1234","buy","limit",40000.0,400.0,1.04,0.01,0,"",""\n'

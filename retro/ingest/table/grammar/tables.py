@@ -20,6 +20,7 @@ from retro.ingest.table.grammar.verbs import (
     Text,
     TextVerbs,
     Word,
+    Words,
     WordVerbs,
 )
 from retro.model import Action, FlowKind
@@ -32,6 +33,7 @@ __all__ = [
     "ExternalMap",
     "FillMap",
     "FlowMap",
+    "JoinMap",
     "LegsMap",
     "MarkMap",
     "NumberMap",
@@ -129,6 +131,26 @@ class NumberMap(ConfigTable):
     )
 
 
+class JoinMap(ConfigTable):
+    """Rows of a second table or file that belong to rows of this one: the fill of an order, the reason of a trade."""
+
+    name: str = Field(pattern=r"^\w+$", description="its columns are there as name.column")
+    key: str = Field(description="the column that says which row belongs to a row")
+    on: str | None = Field(default=None, description="the column there that holds it; default: the same name")
+    table: str | None = Field(default=None, description="a table of the same database")
+    file: str | None = Field(
+        default=None, pattern=r"^[^/\\]+$", description="a file beside the one that is read"
+    )
+    format: Literal["csv", "jsonl", "json"] = Field(default="csv", description="of the file")
+    path: str = Field(default="$", description="of a JSON document: where its rows are")
+
+    @model_validator(mode="after")
+    def _has_one_place(self) -> JoinMap:
+        if (self.table is None) == (self.file is None):
+            raise ValueError('needs table = "...", or file = "..."')
+        return self
+
+
 class LegsMap(FilterMap):
     """Rows that are one leg of a trade each: what came in and what went out at one instant, under one key."""
 
@@ -141,6 +163,9 @@ class LegsMap(FilterMap):
     )
     quotes: Names = Field(
         default=(), description="the asset of a pair that prices are in; the first of these in it"
+    )
+    fee_rows: Words = Field(
+        default_factory=dict, description="column -> the words of the rows that are the fee of the trade"
     )
 
 
@@ -305,6 +330,7 @@ class TableMap(ConfigTable):
     time: TimeMap = Field(description="when each row was")
     number: NumberMap = Field(default_factory=NumberMap, description="how numbers are written")
     rows: FilterMap = Field(default_factory=FilterMap, description="which rows count")
+    join: Annotated[tuple[JoinMap, ...], BeforeValidator(_tables), _Tables] = ()
     legs: LegsMap | None = Field(default=None, description="rows that are one leg of a trade each")
     fill: FillMap | None = Field(default=None, description="executions")
     exit: ExitMap | None = Field(default=None, description="the ends of round trips")

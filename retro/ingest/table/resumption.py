@@ -1,0 +1,174 @@
+"""A table that another program writes on, read on from where it was left, also when it was cut short or rotated away.
+
+What is kept of a reading is the place it came to, what the file is known by, and where its source stands: what is open,
+what the next row of the last instant follows. So a grown file costs what was added, a new file under the old name
+goes on with what the one before it left open, and any split of the rows tells what the whole tells.
+
+Rows that are legs of a trade, round trips that are written again when they end, chains, dates whose order the file itself
+decides, documents and packed files are read whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from retro.errors import InputError
+from retro.ingest.growth import KnownFile, Stretch, known_file, last_newline, newlines, unread_from
+from retro.ingest.rows.csv import UNENDED
+from retro.ingest.table.instants import has_one_order
+from retro.ingest.table.maps import mapping_of, shipped_for
+from retro.ingest.table.reader import TableReader, TableStanding, read
+from retro.ingest.table.stamps import RowsBehindError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from retro.ingest.table import maps
+    from retro.ingest.table.grammar.tables import TableMap
+    from retro.model import Batch
+
+__all__ = ["TableReading", "readings"]
+
+_WRITTEN: Final = 60 * 10**9
+"""For so long after a file was written a last line without a newline waits for its end (ns)."""
+_UNREAD: Final = KnownFile(0, "")
+_PACKED: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
+
+
+class _Place(msgspec.Struct):
+    """How far a file was read, in bytes and lines, and by which rules.
+
+    `is_rotated`: what came before its first row was read from another file.
+    """
+
+    file: KnownFile
+    lines: int
+    rules: str
+    is_rotated: bool
+    standing: TableStanding | None
+
+
+@dataclass(slots=True)
+class TableReading:
+    """One reading of a source: its batches, and once they were all taken, what the next one goes on from.
+
+    `is_continued`: the file is read on, so that what was wrong with it before still is. `place` is JSON; empty where the
+    next reading begins anew.
+    """
+
+    batches: Iterator[Batch]
+    is_continued: bool
+    place: Mapping[str, Any]
+    is_waiting: bool = False
+    """Whether a last line is left that may still be being written."""
+
+
+def readings(
+    path: Path, place: Mapping[str, Any], *, agent: str | None, zone: str | None, map: str | None, now: int  # noqa: A002
+) -> Iterator[TableReading]:  # fmt: skip
+    """The readings that a file is owed since it was left at `place`, to be made one after the other.
+
+    The first may be of the file that was there before, under the name it was rotated to.
+    """
+    mapping = None if path.is_dir() else mapping_of(map) if map is not None else shipped_for(path)
+    if mapping is None or not _grows(mapping.rules) or _is_packed(path):
+        yield TableReading(read([path], agent=agent, zone=zone, now=now, map=map), False, {})
+        return
+    source = _GrowingTable(path, mapping, agent=agent, zone=zone, now=now)
+    before = source.known(place)
+    if before is not None:
+        lies_at, goes_on = unread_from(path, before.file)
+        if not goes_on:
+            if lies_at is not None:
+                remainder = TableReading(iter(()), True, place)
+                remainder.batches = source.told(lies_at, before, remainder)
+                yield remainder
+                before = source.known(remainder.place) or before
+            is_rotated = before.standing is not None
+            before = _Place(_UNREAD, 0, before.rules, is_rotated, before.standing)
+    reading = TableReading(iter(()), before is not None and before.file.offset > 0, place)
+    reading.batches = source.told(path, before, reading)
+    yield reading
+
+
+def _grows(rules: TableMap) -> bool:
+    """Whether rows that are added at the end leave what the others say as it is."""
+    source = rules.source
+    return (
+        source.format in {"csv", "jsonl"}
+        and source.order != "newest_first"
+        and source.chain is None
+        and not source.encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32", "utf16", "utf32"))
+        and rules.legs is None
+        and not rules.join
+        and rules.position.by != "row"
+        and has_one_order(rules.time)
+    )
+
+
+def _is_packed(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(8).startswith(_PACKED)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+class _GrowingTable:
+    """A file of one mapping that another program writes on."""
+
+    def __init__(
+        self, path: Path, mapping: maps.Mapping, *, agent: str | None, zone: str | None, now: int
+    ) -> None:
+        self._path, self._mapping = path, mapping
+        self._agent, self._zone, self._now = agent, zone, now
+        self._rules = hashlib.sha256(repr(mapping).encode()).hexdigest()[:32]
+
+    def known(self, place: Mapping[str, Any]) -> _Place | None:
+        """What was kept; None where nothing was, or by other rules."""
+        try:
+            known = msgspec.convert(place, _Place) if place else None
+        except msgspec.ValidationError:  # kept by another version
+            return None
+        return known if known is not None and known.rules == self._rules else None
+
+    def told(self, path: Path, before: _Place | None, reading: TableReading) -> Iterator[Batch]:
+        """What the new rows tell; from the start where they turn out to lie before what was read."""
+        try:
+            yield from self._part(path, before, reading)
+        except RowsBehindError:
+            yield from self._part(path, None, reading)
+
+    def _part(self, path: Path, before: _Place | None, reading: TableReading) -> Iterator[Batch]:
+        start, lines = (before.file.offset, before.lines) if before is not None else (0, 0)
+        standing = before.standing if before is not None else None
+        with path.open("rb") as file:
+            end = last_newline(file, start)
+            status = os.fstat(file.fileno())
+            if (
+                end < status.st_size
+            ):  # an export may have no newline at its end, which a line being written has not yet
+                reading.is_waiting = abs(self._now * 1000 - status.st_mtime_ns) < _WRITTEN
+                end = end if reading.is_waiting else status.st_size
+            lines_read = newlines(file, start, end)
+            is_rotated = before is not None and before.is_rotated
+            place = _Place(known_file(file, end), lines + lines_read, self._rules, is_rotated, standing)
+        is_torn = False
+        if end > start:
+            reader = TableReader(
+                self._mapping, [path], stretch=Stretch(start, end, lines), standing=standing,
+                is_rotated=place.is_rotated, agent=self._agent, zone=self._zone, now=self._now,
+            )  # fmt: skip
+            for batch in reader.batches():
+                is_torn |= any(fault.reason == UNENDED for fault in batch.faults)
+                yield batch
+            place.standing = reader.standing()
+        if not is_torn:  # else its last row may be half written: it is read again with what follows
+            runs_back = place.standing is not None and place.standing.rows.run < 0
+            reading.place = {} if runs_back else msgspec.to_builtins(place)
