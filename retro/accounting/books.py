@@ -52,6 +52,7 @@ __all__ = [
     "keep_books",
     "step",
     "steps",
+    "worth_before",
 ]
 
 
@@ -169,6 +170,29 @@ def keep_books(
     )
     _check_closure(books, moved.turnover, moved.values)
     return books
+
+
+def worth_before(
+    tracks: Mapping[str, PositionHistory],
+    wallet: Wallet,
+    wallet_facts: Iterable[Fact],
+    ends: tuple[int, int],
+    instants: Sequence[int],
+    prices: Prices,
+) -> NDArray[np.float64]:
+    """What an agent was worth just before the events at ascending instants within `ends`, believed or not; (n,).
+
+    The wallet is its state before the events of the first end, and is moved on. In memory of the instants alone: the
+    books of as many boundaries would hold a state of every position at each.
+    """
+    times = np.array(instants, dtype=np.int64)
+    moved = _move_wallet(tracks, wallet, wallet_facts, ends, ends[1], prices, times)
+    worth = moved.worth + positions_worth(tracks, times, ends[1], prices, believed=False)
+    for track in tracks.values():  # a snapshot tells what is inside better than a path between events does
+        for at in {snapshot.at for snapshot in track.snapshots}.intersection(instants):
+            i = int(times.searchsorted(at))
+            worth[i] += track.state(at, ends[1], prices).value - track.worth_path(times[i : i + 1], prices)[0]
+    return worth
 
 
 def _unquoted(tracks: Iterable[PositionHistory], grid: Sequence[int]) -> Iterator[int]:

@@ -99,9 +99,14 @@ def mark_instants(
 
 
 def positions_worth(
-    tracks: Mapping[str, PositionHistory], instants: NDArray[np.int64], known_until: int, prices: Prices
+    tracks: Mapping[str, PositionHistory],
+    instants: NDArray[np.int64],
+    known_until: int,
+    prices: Prices,
+    *,
+    believed: bool = True,
 ) -> NDArray[np.float64]:
-    """What all positions were worth at ascending instants, less what of it nobody believes."""
+    """What all positions were worth just before the events at ascending instants, less what of it nobody believes."""
     total = np.zeros(len(instants))
     times = instants.tolist()
     for track in tracks.values():
@@ -109,7 +114,7 @@ def positions_worth(
         stop = len(times) if emptied is None else bisect_right(times, emptied)
         if first < stop:
             total[first:stop] += track.worth_path(instants[first:stop], prices)
-        if track.flagged_day is not None:
+        if believed and track.flagged_day is not None:
             total[first:] -= [track.unbelieved(t, known_until, prices) for t in times[first:]]
     return total
 

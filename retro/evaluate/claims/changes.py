@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import fsum, isnan
+from math import fsum
 from typing import TYPE_CHECKING
 
 from retro.evaluate.claims.confidence import error_in_use, is_alarming, missing_samples, reliability_bins
@@ -46,14 +46,14 @@ def _forecast(key: ClaimKey, was: KeyTotals, now: KeyTotals, terms: ClaimTerms) 
     figures = {
         "accuracy": now.accuracy,
         "accuracy_before": was.accuracy,
-        "bias": _figure(correction.bias[0]),
-        "bias_before": _figure(before.bias[0]),
-        "low": _figure(correction.low[0]),
-        "high": _figure(correction.high[0]),
+        "bias": correction.bias,
+        "bias_before": before.bias,
+        "low": correction.low,
+        "high": correction.high,
         "mean_abs": now.errors.mean,
         "mean_abs_corrected": now.corrected.mean,
     }
-    resolved = int(correction.resolved[0])
+    resolved = correction.resolved
     active = resolved >= terms.ring.minimum
     reasons = {name: _WHY_NULL[name] for name, value in figures.items() if value is None}
     if not active:
@@ -65,7 +65,7 @@ def _forecast(key: ClaimKey, was: KeyTotals, now: KeyTotals, terms: ClaimTerms) 
         n=now.n,
         resolved=now.n - was.n,
         active=active,
-        active_before=int(before.resolved[0]) >= terms.ring.minimum,
+        active_before=before.resolved >= terms.ring.minimum,
         reasons=reasons,
         **figures,
     )
@@ -110,7 +110,3 @@ _WHY_NULL = {
     "mean_abs": "no resolved prediction that was made in time has both a figure and an actual",
     "mean_abs_corrected": "no prediction was made when a correction was in force",
 }
-
-
-def _figure(value: float) -> float | None:
-    return None if isnan(value) else float(value)

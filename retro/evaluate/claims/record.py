@@ -91,16 +91,21 @@ class ClaimHistory:
     def by_key(self) -> Iterator[tuple[ClaimKey, NDArray[Any]]]:
         """Each key with its records, in order of category and regime, the pooled one of a category first."""
         by_name = self.names.__getitem__
-        for category in sorted(_present(self.records["category"]), key=by_name):
-            of_category = self.records.take(np.flatnonzero(self.records["category"] == category))
-            yield ClaimKey(by_name(category)), of_category
+        for category, of_category in self.by_category():
+            yield ClaimKey(category), of_category
             regimes = of_category["regime"]
             for regime in sorted(_present(regimes), key=by_name):
                 if by_name(regime) != ANY:
                     yield (
-                        ClaimKey(by_name(category), by_name(regime)),
+                        ClaimKey(category, by_name(regime)),
                         of_category.take(np.flatnonzero(regimes == regime)),
                     )
+
+    def by_category(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """Each category with its records, in order."""
+        categories = self.records["category"]
+        for category in sorted(_present(categories), key=self.names.__getitem__):
+            yield self.names[category], self.records.take(np.flatnonzero(categories == category))
 
     def of(self, key: ClaimKey) -> NDArray[Any]:
         """The records of a key."""

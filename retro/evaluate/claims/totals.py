@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from retro.evaluate.claims.record import ClaimHistory
     from retro.kernels.evaluators.calibration import ReliabilityBins
-    from retro.kernels.evaluators.residuals import Corrections, RingTerms
+    from retro.kernels.evaluators.residuals import Correction, RingTerms
     from retro.kernels.uncertainty import Floats
 
 __all__ = ["ClaimTotals", "ConfidenceBins", "KeyTotals", "SumOf", "TierKey", "totals_of"]
@@ -69,11 +69,16 @@ class ConfidenceBins:
     @classmethod
     def of(cls, confidence: Floats, right: Floats) -> ConfidenceBins:
         """The bins of samples (n,)."""
-        place = calibration.bin_of(confidence)
+        bins: dict[int, tuple[list[float], list[float]]] = {}
+        columns = calibration.bin_of(confidence).tolist(), confidence.tolist(), right.tolist()
+        for k, value, hit in zip(*columns, strict=True):
+            values, hits = bins.setdefault(k, ([], []))
+            values.append(value)
+            hits.append(hit)
         return cls(
             {
-                k: (SumOf.of(confidence[place == k]), int(right[place == k].sum()))
-                for k in np.unique(place).tolist()
+                k: (SumOf(len(values), exact_parts(values)), int(sum(hits)))
+                for k, (values, hits) in sorted(bins.items())
             }
         )
 
@@ -137,9 +142,9 @@ class KeyTotals:
         """The share of the judged that was right."""
         return self.right / self.judged if self.judged else None
 
-    def correction(self, terms: RingTerms) -> Corrections:
-        """What the ring says of the next prediction, arrays (1,)."""
-        return residuals.corrections(np.array(self.ring), np.array([len(self.ring)]), terms)
+    def correction(self, terms: RingTerms) -> Correction:
+        """What the ring says of the next prediction."""
+        return residuals.correction(self.ring, terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +213,10 @@ def totals_of(claims: ClaimHistory, ring: int) -> ClaimTotals:
 def _key_totals(records: NDArray[Any], ring: int) -> KeyTotals:
     residual = records["actual"] - records["predicted"]
     corrected = np.abs(residual - records["bias"])
-    verdict = records["verdict"]
+    verdict, confidence, worth = records["verdict"], records["confidence"], records["worth"]
     present = residual[~np.isnan(residual)]
-    samples = records[is_sample(records)]
-    used = samples[~np.isnan(samples["worth"])]
+    sample = is_sample(records)
+    used = sample & ~np.isnan(worth)
     return KeyTotals(
         n=len(records),
         judged=int(np.count_nonzero(~np.isnan(verdict))),
@@ -219,8 +224,8 @@ def _key_totals(records: NDArray[Any], ring: int) -> KeyTotals:
         errors=SumOf.of(np.abs(present)),
         corrected=SumOf.of(corrected[~np.isnan(corrected)]),
         ring=tuple(present[-ring:].tolist()) if ring else (),
-        stated=ConfidenceBins.of(samples["confidence"], samples["verdict"]),
-        worth=ConfidenceBins.of(used["worth"], used["verdict"]),
+        stated=ConfidenceBins.of(confidence[sample], verdict[sample]),
+        worth=ConfidenceBins.of(worth[used], verdict[used]),
     )
 
 

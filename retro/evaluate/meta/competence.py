@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from retro.evaluate.claims.record import ClaimHistory
     from retro.kernels.uncertainty import Integers
 
-__all__ = ["Competence", "competence_of"]
+__all__ = ["TRAILING", "Competence", "competence_of"]
 
-_TRAILING: Final = 100
+TRAILING: Final = 100
+"""How many of the newest judged predictions speak."""
 _LEAST: Final = 50
 _RIGHT_OF_TEN: Final = 7
 
@@ -34,7 +35,7 @@ def competence_of(decided_at: Integers, claims: ClaimHistory) -> Competence | No
     judged = claims.records[~np.isnan(claims.records["verdict"])]
     resolved = np.searchsorted(judged["resolved_at"], decided_at, "left")
     right = np.concatenate([[0], np.cumsum(judged["verdict"] == 1)])
-    trailing = np.minimum(resolved, _TRAILING)
+    trailing = np.minimum(resolved, TRAILING)
     hits = right[resolved] - right[resolved - trailing]
     able = np.flatnonzero((trailing >= _LEAST) & (10 * hits >= _RIGHT_OF_TEN * trailing))
     return Competence(int(able[0]) + 1, int(decided_at[able[0]])) if len(able) else None

@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from retro.evaluate.audit.history import History
 from retro.evaluate.claims.confidence import ALARM_FROM, in_use
 from retro.evaluate.claims.fold import is_sample
 from retro.evaluate.meta.rule_lives import RuleLives
-from retro.kernels.uncertainty import shrunk_mean
 from retro.periods import period_before
-from retro.report.evaluators.claims import ANY
 from retro.report.evaluators.learning import LearningGroups
 
 if TYPE_CHECKING:
@@ -24,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retro.evaluate.audit.citations import Role
     from retro.evaluate.claims.record import ClaimHistory
     from retro.evaluate.meta.competence import Competence
+    from retro.evaluate.meta.earnings import RuleEarnings
     from retro.periods import Period
 
 __all__ = [
@@ -35,14 +32,12 @@ __all__ = [
     "WeekSource",
     "WeekStanding",
     "WeighedDecision",
-    "earning_share",
     "week_errors",
     "week_standing",
 ]
 
 _LEAST_GROUPS: Final = 3
 _SMALLEST: Final = 1e-9
-_ROLES: Final[tuple[Role, ...]] = ("entry", "exit")
 
 
 class WeighedDecision(NamedTuple):
@@ -60,14 +55,10 @@ class WeighedDecision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LearningFacts:
-    """What of a life says whether it learns, all of it known at one instant.
-
-    `since` says from when on the text of a rule stands; what was cited before counts nothing for it.
-    """
+    """What of a life says whether it learns, all of it known at one instant."""
 
     claims: ClaimHistory
-    history: History
-    since: Mapping[str, int]
+    earnings: RuleEarnings
     lives: RuleLives = field(default_factory=RuleLives)
     decisions: Sequence[WeighedDecision] = ()
     competence: Competence | None = None
@@ -89,14 +80,13 @@ class LearningFacts:
     def standing(self, week: Period) -> WeekStanding:
         """What the life says of a week."""
         errors, calibration = dict[str, float](), dict[str, float]()
-        for key, records in self.claims.before(week.end).by_key():
-            if key.regime == ANY:
-                errors |= week_errors(key.category, records, week)
-                error = in_use(records[is_sample(records)])
-                if error.ece is not None and error.n >= ALARM_FROM:
-                    calibration[key.category] = error.ece
+        for category, records in self.claims.before(week.end).by_category():
+            errors |= week_errors(category, records, week)
+            error = in_use(records[is_sample(records)])
+            if error.ece is not None and error.n >= ALARM_FROM:
+                calibration[category] = error.ece
         turned_out = [d for d in self.decisions if week.start <= d.resolved_at < week.end]
-        earning = earning_share(self.history, self.lives, self.since, week.end)
+        earning = self.earnings.share(self.lives.living(week.end), week.end)
         return week_standing(
             errors, calibration, turned_out, earning, self.lives.survival(week.end).half_life
         )
@@ -225,23 +215,6 @@ def week_standing(
         earning,
         half_life,
     )
-
-
-def earning_share(history: History, lives: RuleLives, since: Mapping[str, int], at: int) -> float | None:
-    """Share of the rows (rule and role) of active rules whose mean, drawn to that of the role, lies above 0."""
-    active = lives.living(at)
-    if not active:
-        return None
-    history = History(history.names, history.records[history.records["resolved_at"] < at])  # no weeks
-    prior = {}
-    for role in _ROLES:
-        values = history.of_role(role)["value"].tolist()
-        prior[role] = fsum(values) / len(values) if values else 0.0
-    earns = [
-        shrunk_mean(fsum(records["value"].tolist()), len(records), prior[role]) > 0
-        for (rule, role), records in history.of_names(active).by_heuristic(since).items()
-    ]
-    return sum(earns) / len(earns) if earns else None
 
 
 def _delta(old: float | None, new: float | None, direction: int = 1) -> float | None:

@@ -85,6 +85,8 @@ class ShadowExits:
 
     def where(self, chosen: NDArray[np.bool_]) -> ShadowExits:
         """Some of them."""
+        if chosen.all():
+            return self
         return ShadowExits(list(compress(self.names, chosen.tolist())), self.records[chosen])
 
     def since(self, at: int) -> ShadowExits:
@@ -97,7 +99,7 @@ class ShadowExits:
 
     def running(self, now: int) -> list[str]:
         """The names of those that were not yet final at an instant."""
-        return list(compress(self.names, (self.records["final_at"] > now).tolist()))
+        return [self.names[place] for place in np.flatnonzero(self.records["final_at"] > now).tolist()]
 
     def with_replayed(self, replayed: ShadowExits, now: int) -> ShadowExits:
         """What was not yet final at an instant as it was replayed, in its own place; what was not, is left out."""
@@ -122,8 +124,8 @@ class ShadowTerms:
 class PairedDays:
     """What a shadow and the real strategy made on the same days, (d,) each; `first` is the number of the first.
 
-    `days` is how many whole days it has run; `difference` is exactly 0 on days on which both did the same. `at_risk`
-    is the most money that stood in positions at once.
+    `days` is how many whole days it has run; `difference` is exactly 0 on days on which both did the same. `capital` is
+    what the agent began with or, where that is not known, the most money that stood in positions at once.
     """
 
     name: str
@@ -133,7 +135,7 @@ class PairedDays:
     real: Floats
     shadow: Floats
     difference: Floats
-    at_risk: float
+    capital: float
 
 
 def exits_by_rule(lives: EnteredLives, rule: WhatIfRule, final_at: Integers) -> ShadowExits:
@@ -150,9 +152,11 @@ def exits_by_rule(lives: EnteredLives, rule: WhatIfRule, final_at: Integers) -> 
 
 
 def paired_by_rule(
-    strategy: ShadowStrategy, exits: ShadowExits, known_until: int, zone: ZoneInfo
+    strategy: ShadowStrategy, exits: ShadowExits, known_until: int, zone: ZoneInfo, capital: float | None
 ) -> PairedDays:
     """A rule run forward over positions entered from its day on, up to the last whole day before K.
+
+    `capital` is what the agent began with, None where that is not known.
 
     What a position made counts on the day of its exit: the rule's on the day on which it leaves, the real one's on the
     day on which it was closed. What is still open in both counts nowhere yet.
@@ -174,30 +178,36 @@ def paired_by_rule(
     )
     rounding = _ROUNDING * (np.abs(real) + np.abs(shadow) + rows["notional"].max(initial=0.0))
     difference[np.abs(difference) <= rounding] = 0.0
-    at_risk = peak(rows["opened_at"], rows["left_at"], rows["notional"])
-    return PairedDays(strategy.name, strategy.rule.text, since, days, real, shadow, difference, at_risk)
+    whole = capital or peak(rows["opened_at"], rows["left_at"], rows["notional"])
+    return PairedDays(strategy.name, strategy.rule.text, since, days, real, shadow, difference, whole)
 
 
-def judged(
-    shadows: Sequence[PairedDays], terms: ShadowTerms, capital: float | None, seed: int
-) -> list[ShadowRow]:
+def judged(shadows: Sequence[PairedDays], terms: ShadowTerms, seed: int) -> list[ShadowRow]:
     """What each is worth, by name; those that have run long enough are one family of comparisons."""
     ordered = sorted(shadows, key=lambda series: series.name)
-    means = [
-        None if _missing(series, terms) else stationary_means(series.difference, np.random.default_rng(seed))
-        for series in ordered
-    ]
-    p = [chance_of_none(drawn) for drawn in means if drawn is not None]
-    levels = iter(holm_levels(p, _LEVEL))
+    means = _drawn_means([None if _missing(series, terms) else series.difference for series in ordered], seed)
+    levels = iter(holm_levels([chance_of_none(drawn) for drawn in means if drawn is not None], _LEVEL))
     return [
-        _row(series, terms, capital, drawn, 0.0 if drawn is None else next(levels))
+        _row(series, terms, drawn, 0.0 if drawn is None else next(levels))
         for series, drawn in zip(ordered, means, strict=True)
     ]
 
 
-def _row(
-    series: PairedDays, terms: ShadowTerms, capital: float | None, drawn: Floats | None, level: float
-) -> ShadowRow:
+def _drawn_means(differences: Sequence[Floats | None], seed: int) -> list[Floats | None]:
+    """Means of each of these days drawn again: of what has run equally long on the same days, in one draw."""
+    means: list[Floats | None] = [None] * len(differences)
+    by_length: dict[int, dict[int, Floats]] = {}
+    for place, days in enumerate(differences):
+        if days is not None:
+            by_length.setdefault(len(days), {})[place] = days
+    for alike in by_length.values():
+        drawn = stationary_means(np.array([*alike.values()]), np.random.default_rng(seed))
+        for place, row in zip(alike, drawn, strict=True):
+            means[place] = row
+    return means
+
+
+def _row(series: PairedDays, terms: ShadowTerms, drawn: Floats | None, level: float) -> ShadowRow:
     real, shadow = fsum(series.real.tolist()), fsum(series.shadow.tolist())
     better, reasons = None, {}
     bound: float | None = None
@@ -205,13 +215,12 @@ def _row(
     if drawn is None:
         reasons["outperformance"] = reasons["bound"] = reasons["verdict"] = _missing(series, terms)
     else:
-        size = max(abs(real), _FLOOR * (capital or series.at_risk))
+        size = max(abs(real), _FLOOR * series.capital)
         better = fsum(series.difference.tolist()) / size if size else None
         if better is None:
             reasons["outperformance"] = "nothing was made, and no capital and no position is known"
         # behind the first comparison that fails nothing is proven, whatever its own bound at 5 % says
-        bound = float(np.percentile(drawn, 100 * (level or _LEVEL)))
-        upper = float(np.percentile(drawn, 100 * (1 - _LEVEL)))
+        bound, upper = np.percentile(drawn, [100 * (level or _LEVEL), 100 * (1 - _LEVEL)]).tolist()
         looks_better = better is not None and better >= terms.promote_at and bound > 0
         if looks_better and level:
             verdict = "promote" if shadow > 0 else "less_bad"

@@ -25,26 +25,43 @@ def block_length(days: int) -> int:
 
 
 def stationary_means(differences: Floats, rng: np.random.Generator, draws: int = DRAWS) -> Floats:
-    """Means (draws,) of days (d,), one or more, drawn in blocks whose mean length is `block_length`.
+    """Means (s, draws) of s series of days (s, d), one day or more, in blocks whose mean length is `block_length`.
 
-    Whole blocks are drawn, each as a difference of running sums, so that what a draw costs is the number of its blocks.
+    All series are drawn on the same days. Whole blocks are drawn, each as a difference of running sums, so that what a
+    draw costs is the number of its blocks.
     """
-    days = len(differences)
+    days = differences.shape[1]
     mean = block_length(days)
     # the floor of an exponential is geometric
     scale = np.float32(-1 / np.log1p(-1 / mean)) if mean > 1 else np.float32(0)
     width = int(days / mean + 4 * (days / mean) ** 0.5) + 2
-    sums = np.concatenate([[0.0], np.cumsum(np.concatenate([differences, differences]))])
-    means = []
-    for first in range(0, draws, step := max(1, _CELLS // width)):
+    step = max(1, _CELLS // width)
+    sums = [np.concatenate([[0.0], np.cumsum(np.concatenate([row, row]))]) for row in differences]
+    means = np.empty((len(differences), draws))
+    # arrays of this size are pages anew each time they are asked for: that cost more than the sums
+    drawn, passed = np.zeros((step, width)), np.zeros((step, width))
+    waits, ends = np.zeros((step, width), np.float32), np.zeros((step, width), np.int32)
+    stop = np.empty((step, width), np.int64)
+    for first in range(0, draws, step):
         shape = min(step, draws - first), width
-        ends = (rng.standard_exponential(shape, dtype=np.float32) * scale).astype(np.int64) + 1
-        ends = np.minimum(np.cumsum(ends, axis=1), days)
+        rows = slice(0, shape[0])
+        rng.standard_exponential(out=waits[rows], dtype=np.float32)
+        waits *= scale
+        ends[rows] = waits[rows]
+        ends += 1
+        np.cumsum(ends, axis=1, dtype=np.int32, out=ends)
+        np.minimum(ends, days, out=ends)
         ends[:, -1] = days  # of blocks that all came out short, once in tens of thousands, the last is longer
         start = rng.integers(0, days, shape)
-        length = np.diff(ends, axis=1, prepend=0)
-        means.append(np.add.reduce(sums[start + length] - sums[start], axis=1) / days)
-    return np.concatenate(means)
+        np.add(start, ends[rows], out=stop[rows])
+        stop[rows, 1:] -= ends[rows, :-1]
+        for number, running in enumerate(sums):
+            # nothing lies outside the sums: `clip` writes where it is told to, without a copy
+            running.take(stop[rows], out=drawn[rows], mode="clip")
+            running.take(start, out=passed[rows], mode="clip")
+            np.subtract(drawn, passed, out=drawn)
+            means[number, first : first + shape[0]] = np.add.reduce(drawn[rows], axis=1) / days
+    return means
 
 
 def chance_of_none(means: Floats) -> float:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from retro.kernels.uncertainty import Floats, Integers
 
@@ -47,6 +47,16 @@ class Corrections:
 
     def __len__(self) -> int:
         return len(self.resolved)
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """The same for one prediction; None where `Corrections` have NaN."""
+
+    resolved: int
+    bias: float | None
+    low: float | None
+    high: float | None
 
 
 def ranks(n: int, quantile: float) -> tuple[int, int]:
@@ -85,6 +95,19 @@ def corrections(residuals: Floats, resolved: Integers, terms: RingTerms) -> Corr
                 high[first + row] = table[row, upper - 1]
     ring = np.minimum(instants, terms.size)
     return Corrections(ring[place], bias[place], low[place], high[place])
+
+
+def correction(ring: Sequence[float], terms: RingTerms) -> Correction:
+    """What `corrections` say at one instant, of the residuals (n,) that had become known by then."""
+    newest = ring[-terms.size :] if terms.size else ()
+    n = len(newest)
+    bias = math.fsum(newest) / n if n else None
+    if n < max(1, terms.minimum):
+        return Correction(n, bias, None, None)
+    ordered = sorted(newest)
+    lower, upper = ranks(n, terms.quantile)
+    low, high = ordered[lower - 1] if lower >= 1 else None, ordered[upper - 1] if upper <= n else None
+    return Correction(n, bias, low, high)
 
 
 def _rings(residuals: Floats, resolved: Integers, size: int) -> Floats:

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlalchemy import select
 
 from retro.evaluate.claims.totals import totals_of
+from retro.kernels.sums import exact_parts
 from retro.model import Cost
 from retro.periods import FOREVER
-from retro.store.books.claims import book_claims, claims_of, claims_since
+from retro.store.books.claims import book_claims, claims_of, claims_since, claims_with_judged_before
 from retro.store.books.positions import forget_book
 from retro.store.books.tier_costs import TierCosts, book_tier_costs, tier_costs_at
 from retro.store.database import Store, open_store
@@ -34,6 +36,17 @@ def paid(seed: int, count: int = 120) -> list[Event]:
     ]  # fmt: skip
 
 
+def summed(costs: Sequence[Cost]) -> TierCosts:
+    """By tier, from the facts themselves: only inference that names one."""
+    named = [cost for cost in costs if cost.kind == "inference" and cost.tier is not None]
+    paid: dict[str, list[float]] = {}
+    for cost in named:
+        if cost.amount is not None:
+            paid.setdefault(str(cost.tier), []).append(float(cost.amount))
+    in_kind = sorted(cost.id for cost in named if cost.amount is None)
+    return TierCosts({tier: exact_parts(paid[tier]) for tier in sorted(paid)}, tuple(in_kind))
+
+
 def told(seed: int) -> list[Event]:
     return [*life(seed, 300), *paid(seed)]
 
@@ -42,7 +55,8 @@ def rows_of(store: Store) -> list[tuple[Any, ...]]:
     question(store).history()
     with store.read() as conn:
         totals = select(book_claims.c.block, book_claims.c.names, book_claims.c.totals)
-        costs = select(book_tier_costs.c.block, book_tier_costs.c.costs)
+        c = book_tier_costs.c
+        costs = select(c.block, c.earlier, c.records, c.in_kind)
         return [
             tuple(row)
             for query in (totals.order_by("block"), costs.order_by("block"))
@@ -90,10 +104,30 @@ def test_how_things_stood_is_what_all_that_had_resolved_comes_to(day: float, tmp
         whole = claims_of(conn, "a")
         for start in (at, at - 7 * DAY * 1000):
             assert claims_since(conn, "a", start, at).at(at, RING) == totals_of(whole.before(at), RING)
-        costs: Sequence[Cost] = facts.between(conn, "a", -FOREVER, at, types=[Cost])
-        assert tier_costs_at(conn, "a", [at]) == [TierCosts.of(costs)]
-        facts_of = facts.between(conn, "a", -FOREVER, FOREVER, types=[Cost])
-        assert tier_costs_at(conn, "a", [at, FOREVER]) == [TierCosts.of(costs), TierCosts.of(facts_of)]
+        costs, all_costs = (
+            summed(facts.between(conn, "a", -FOREVER, end, types=[Cost])) for end in (at, FOREVER)
+        )
+        assert tier_costs_at(conn, "a", [at]) == [costs]
+        assert tier_costs_at(conn, "a", [at, FOREVER]) == [costs, all_costs]
+
+
+def test_what_is_read_of_the_newest_claims_is_the_end_of_them_all_and_no_more_than_is_asked_for(
+    store: Store,
+) -> None:
+    question(tell(store, life(8, 600))).history()
+    with store.read() as conn:
+        whole = claims_of(conn, "a").records["prediction"].tolist()
+        read = []
+        for day in (-1, 40, 190):
+            since = (START + day * DAY) * 1000
+            for least in (1, 30, 1000):
+                claims = claims_with_judged_before(conn, "a", since, least)
+                read.append(len(claims))
+                assert claims.records["prediction"].tolist() == whole[-len(claims) :]
+                judged = np.count_nonzero(~np.isnan(claims.before(since).records["verdict"]))
+                assert judged >= least or len(claims) == len(whole)
+        assert read[-3:-1] == sorted(read[-3:-1])
+        assert read[-2] < len(whole) / 4 < read[-1] == len(whole)
 
 
 def test_a_week_reads_as_many_claims_of_a_long_life_as_of_a_short_one(tmp_path: Path) -> None:

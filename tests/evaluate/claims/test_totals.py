@@ -69,7 +69,8 @@ def test_figures_of_a_standing_are_those_of_the_claims_themselves(
         assert row.errors.mean == (fsum(sizes.tolist()) / len(sizes) if len(sizes) else None)
         said, expected = row.correction(terms), correction_at(records, np.array([10**6]), terms)
         for name in ("resolved", "bias", "low", "high"):
-            assert np.array_equal(getattr(said, name), getattr(expected, name), equal_nan=True)
+            value = getattr(said, name)
+            assert np.array_equal([nan if value is None else value], getattr(expected, name), equal_nan=True)
         samples = records[~np.isnan(records["verdict"]) & ~np.isnan(records["confidence"])]
         if len(samples):
             drawn, bins = (

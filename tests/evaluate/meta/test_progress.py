@@ -10,6 +10,7 @@ import pytest
 from retro.evaluate.audit.history import RECORD, History
 from retro.evaluate.claims.record import CLAIM, ClaimHistory
 from retro.evaluate.meta.competence import Competence, competence_of
+from retro.evaluate.meta.earnings import RuleEarnings
 from retro.evaluate.meta.learning import AgeingTerms, learning_report
 from retro.evaluate.meta.progress import LearningFacts, Progress, WeighedDecision
 from retro.evaluate.meta.rule_lives import RuleLife, RuleLives
@@ -77,8 +78,7 @@ def test_a_week_is_scored_from_three_groups_on() -> None:
         # mean |r - bias| 2 and then 1 and 0: from 2 to .5, so (2 - .5)/2 = .75 better
         claims=claims([(old, 3, 1, np.nan), (new, 2, 1, np.nan), (new, 1, 1, np.nan)]),
         # H-1 earns in both weeks, H-2 loses: half of the rows; half-life 9 days in both
-        history=history_of({"H-1": [3, 5], "H-2": [-8, -8]}, old),
-        since={},
+        earnings=RuleEarnings.of(history_of({"H-1": [3, 5], "H-2": [-8, -8]}, old), {}),
         lives=RuleLives(
             [
                 RuleLife("H-0", old - 9 * DAY, old),
@@ -111,8 +111,7 @@ def test_a_week_is_scored_from_three_groups_on() -> None:
 def test_recalled_episodes_that_ended_as_the_decision_did() -> None:
     facts = LearningFacts(
         claims=ClaimHistory(),
-        history=history_of({}, 0),
-        since={},
+        earnings=RuleEarnings.of(history_of({}, 0), {}),
         decisions=[
             WeighedDecision(MONDAY, 1, cites=False, recalled=4, agreed=1),
             WeighedDecision(MONDAY + WEEK, 1, cites=False, recalled=2, agreed=1),
@@ -124,8 +123,7 @@ def test_recalled_episodes_that_ended_as_the_decision_did() -> None:
 def test_a_successor_that_needed_half_the_decisions_learned_faster() -> None:
     facts = LearningFacts(
         claims=ClaimHistory(),
-        history=history_of({}, 0),
-        since={},
+        earnings=RuleEarnings.of(history_of({}, 0), {}),
         competence=Competence(100, MONDAY + WEEK),
         predecessor=Competence(200, MONDAY - WEEK),
     )
@@ -146,7 +144,7 @@ def worsening(scores: list[int]) -> Progress:
         right = round(512 / level)
         decisions += [WeighedDecision(at, 1, cites=True, recalled=1024, agreed=right)] * right
         decisions += [WeighedDecision(at, -1, cites=True)] * (1024 - right)
-    facts = LearningFacts(claims(errors), history_of({}, 0), {}, decisions=decisions)
+    facts = LearningFacts(claims(errors), RuleEarnings.of(history_of({}, 0), {}), decisions=decisions)
     return Progress(facts, UTC, MONDAY)
 
 
@@ -169,7 +167,7 @@ def test_a_week_without_a_score_neither_breaks_the_run_nor_lengthens_it() -> Non
 
 def test_no_week_is_scored_where_it_is_switched_off() -> None:
     progress = worsening([-1, -1])
-    facts = LearningFacts(ClaimHistory(), history_of({}, 0), {})
+    facts = LearningFacts(ClaimHistory(), RuleEarnings.of(history_of({}, 0), {}))
     report = learning_report(progress, facts, week(2), AgeingTerms(enabled=False), now=0, effectiveness=None)
     assert (report.score, report.negative_weeks, report.epistemic_multiplier) == (None, 0, 1)
     assert report.reasons["score"] == "[retrospective] meta_learning_enabled is false"

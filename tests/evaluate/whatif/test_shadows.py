@@ -11,15 +11,13 @@ TERMS = ShadowTerms(min_days=7, promote_at=0.10)
 FIRST = 738_000  # 25 July 2021
 
 
-def series(name: str, real: list[float], shadow: list[float], days: int | None = None) -> PairedDays:
+def series(name: str, real: list[float], shadow: list[float], capital: float = 1000) -> PairedDays:
     of_real, of_shadow = np.array(real), np.array(shadow)
-    return PairedDays(
-        name, None, FIRST, len(real) if days is None else days, of_real, of_shadow, of_shadow - of_real, 400.0
-    )
+    return PairedDays(name, None, FIRST, len(real), of_real, of_shadow, of_shadow - of_real, capital)
 
 
-def verdict_of(*shadows: PairedDays, capital: float | None = 1000.0) -> dict[str, str]:
-    return {row.name: row.verdict for row in judged(shadows, TERMS, capital, 1)}
+def verdict_of(*shadows: PairedDays) -> dict[str, str]:
+    return {row.name: row.verdict for row in judged(shadows, TERMS, 1)}
 
 
 @pytest.mark.parametrize(
@@ -41,24 +39,24 @@ def test_verdicts_come_in_their_order(real: list[float], shadow: list[float], ve
 
 
 def test_what_is_missing_is_counted_and_nothing_is_said_before() -> None:
-    [row] = judged([series("x", [1.0] * 5, [1.0, 2, 2, 1, 1])], TERMS, None, 1)
+    [row] = judged([series("x", [1.0] * 5, [1.0, 2, 2, 1, 1])], TERMS, 1)
     assert (row.days, row.paired, row.real, row.shadow) == (5, 2, 5, 7)
     assert (row.outperformance, row.bound) == (None, None)
     assert row.reasons["verdict"] == "5 of 7 days and 2 of 7 days with a difference"
 
 
-@pytest.mark.parametrize(("capital", "expected"), [(None, 4 / 2), (1000, 4 / 5), (100, 4 / 0.5)])
+@pytest.mark.parametrize(("capital", "expected"), [(400, 4 / 2), (1000, 4 / 5), (100, 4 / 0.5)])
 def test_a_share_is_of_the_real_result_or_of_half_a_percent_of_what_there_was(
-    capital: float | None, expected: float
+    capital: float, expected: float
 ) -> None:
     real = [0.5, -0.5] * 4
-    [row] = judged([series("x", real, [value + 0.5 for value in real])], TERMS, capital, 1)
-    assert row.outperformance == pytest.approx(expected)  # 400 stood in positions at once
+    [row] = judged([series("x", real, [value + 0.5 for value in real], capital)], TERMS, 1)
+    assert row.outperformance == pytest.approx(expected)
 
 
 def test_where_nothing_is_known_to_divide_by_it_says_so() -> None:
     empty = PairedDays("x", None, FIRST, 8, np.zeros(8), np.ones(8), np.ones(8), 0.0)
-    [row] = judged([empty], TERMS, None, 1)
+    [row] = judged([empty], TERMS, 1)
     assert (row.outperformance, row.verdict) == (None, "keep_running")
     assert "no capital" in row.reasons["outperformance"]
 
@@ -80,7 +78,7 @@ def test_what_only_holm_holds_back_says_so_beside_its_verdict_and_its_bound_is_a
         real, shadow = [1.0] * 30, (1 + shift + noise).tolist()
         if verdict_of(series("a", real, shadow))["a"] == "promote":
             break
-    rows = judged([series(name, real, shadow) for name in "ab"], TERMS, None, 1)
+    rows = judged([series(name, real, shadow) for name in "ab"], TERMS, 1)
     assert [row.verdict for row in rows] == ["keep_running", "keep_running"]
     first, behind = rows
     assert first.bound is not None

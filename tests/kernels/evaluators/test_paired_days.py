@@ -27,7 +27,7 @@ def test_bounds_are_those_of_archs_stationary_bootstrap_to_monte_carlo_error(day
 
     rng = np.random.default_rng(days)
     series = np.convolve(rng.normal(0.2, 1, days + 3), np.ones(4) / 2, "valid")  # days that hang together
-    drawn = stationary_means(series, np.random.default_rng(0), 20_000)
+    [drawn] = stationary_means(series[None], np.random.default_rng(0), 20_000)
     oracle = StationaryBootstrap(block_length(days), series, seed=np.random.default_rng(1)).apply(
         np.mean, 20_000
     )
@@ -41,9 +41,16 @@ def test_bounds_are_those_of_archs_stationary_bootstrap_to_monte_carlo_error(day
 
 
 def test_a_bound_of_days_without_a_difference_is_that_of_nothing() -> None:
-    drawn = stationary_means(np.zeros(9), np.random.default_rng(0), 100)
+    [drawn] = stationary_means(np.zeros((1, 9)), np.random.default_rng(0), 100)
     assert not drawn.any()
     assert chance_of_none(drawn) == 1
+
+
+@pytest.mark.parametrize("days", [1, 20, 400])
+def test_several_series_are_drawn_on_the_same_days_each_as_if_it_were_alone(days: int) -> None:
+    series = np.random.default_rng(days).normal(0, 1, (3, days))
+    alone = [stationary_means(row[None], np.random.default_rng(7), 150)[0] for row in series]
+    assert (stationary_means(series, np.random.default_rng(7), 150) == np.array(alone)).all()
 
 
 @pytest.mark.parametrize(
