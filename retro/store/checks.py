@@ -13,7 +13,8 @@ from sqlalchemy import BigInteger, Column, Table, Text, and_, delete, func, inse
 
 from retro.checks import SourceCheck
 from retro.store.facts.agents import key_of, key_query, known_key
-from retro.store.schema import DecimalMoney, agents, ingest_alone, metadata, name_of, reference, within
+from retro.store.locks import lock_agents
+from retro.store.schema import DecimalMoney, agents, metadata, name_of, reference, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,7 +67,7 @@ def add(conn: Connection, stated: Sequence[SourceCheck], *, replace: bool) -> Ad
     """Store figures; of those that are known otherwise the new word stands where `replace`, else the old one."""
     if not stated:
         return AddedChecks()
-    ingest_alone(conn)
+    lock_agents(conn, {check.agent for check in stated})
     stored = unchanged = differing = 0
     by_agent: dict[str, dict[tuple[str, ...], SourceCheck]] = defaultdict(dict)
     for check in stated:

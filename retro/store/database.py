@@ -76,6 +76,13 @@ class Store:
         with self._transaction(writes=False) as conn:
             yield conn
 
+    def detached(self) -> Any:
+        """A connection of the driver's own, for a library that speaks to the database itself; its user closes it."""
+        pooled = self.engine.raw_connection()
+        connection = pooled.driver_connection
+        pooled.detach()
+        return connection
+
     def close(self) -> None:
         """Let go of every connection."""
         self.engine.dispose()

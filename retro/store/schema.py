@@ -45,8 +45,6 @@ __all__ = [
     "corrections",
     "events",
     "faults",
-    "ingest_alone",
-    "ingest_quiet",
     "insert_into",
     "mark_blocks",
     "mark_corrections",
@@ -254,7 +252,6 @@ position_rulings: Final = Table(
 """What owners said of positions that look impossible: `confirmed` or `rejected`; of several the newest counts."""
 
 _LONGEST_NAME: Final = 500
-_INGEST_LOCK: Final = 0x52455452_01
 
 
 def name_of(text: str) -> str:
@@ -301,21 +298,3 @@ def within_keys(conn: Connection, column: ColumnElement[int], keys: Iterable[int
         return column == any_(bindparam(None, wanted, ARRAY(BigInteger)))
     listed = func.json_each(bindparam(None, json.dumps(wanted), Text)).table_valued("value")
     return column.in_(select(listed.c.value))
-
-
-def ingest_alone(conn: Connection) -> None:
-    """Wait until no other transaction adds facts or marks; held to the end of this one.
-
-    SQLite has one writer anyway. On PostgreSQL it makes read-then-write safe and deadlocks impossible.
-    """
-    if conn.dialect.name == "postgresql":
-        conn.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (_INGEST_LOCK,))
-
-
-def ingest_quiet(conn: Connection) -> None:
-    """Wait until no transaction that adds facts is under way, without keeping other readers from the same.
-
-    Whatever is added afterwards sees what this transaction has committed.
-    """
-    if conn.dialect.name == "postgresql":
-        conn.exec_driver_sql("SELECT pg_advisory_xact_lock_shared(%s)", (_INGEST_LOCK,))

@@ -123,7 +123,7 @@ class _Crowd:
                     "subject": "", "period_start": start, "period_end": start + 7 * DAY,
                     "due_at": self.now - HOUR if state == "due" else FOREVER if state == "waiting" else start,
                     "again_at": self.now + DAY if n == WEEKS - 1 else None, "state": state, "revision": 1,
-                    "backfill": 0, "attempts": 0, "not_before": 0, "late": 0,
+                    "backfill": 0, "attempts": 0, "not_before": 0, "late": 0, "summed": 1,
                     "done_at": self.now if state == "done" else None,
                 }  # fmt: skip
 

@@ -21,7 +21,7 @@ from retro.store.facts.last_told import last_told
 from retro.store.facts.market import market
 from retro.store.schema import mark_blocks
 from retro.store.schema import series as mark_series
-from tests.worlds.lives import live
+from tests.worlds.lives import live, report
 from tests.worlds.oracle import Life
 from tests.worlds.steps import settle_anew, statements_of
 
@@ -211,6 +211,7 @@ def test_what_may_have_traded_an_asset_since_and_last_before(store: Store) -> No
                 {"type": kind, "id": f"{name}{kind}", "at": (T0 + hour * HOUR) // 1000, **key, **fields}
             )
     live(store, "".join(json.dumps(line) + "\n" for line in lines).encode())
+    report(store, "bot")  # a server settles for who asks
     with store.read() as conn:
         assert traded_of(conn, "bot", {"ETH": T0 + 10 * HOUR, "ETHX": T0}) == {"p2", "p3", "p4"}
         assert traded_of(conn, "bot", {"ETH": T0 + 30 * HOUR}) == {"p4"}

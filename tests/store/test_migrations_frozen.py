@@ -25,6 +25,7 @@ from tests.worlds.places import ROOT
 
 RELEASED = {
     "memory/store/migrations/steps/0001_ledgers_and_plans.sql": "6daa4d1bebecfd227c52af4cfd7c4d1aeca5433fcfc4f0f486767678e7bbe9ff",
+    "memory/store/migrations/steps/0002_library.sql": "6b655ddd4beb7d76044ca7070f94e4be0ce38de6427869e691b1950ddaf1c67c",
     "retro/store/migrations/steps/0001_facts_and_marks.sql": "9da84f7a5b9170784a2704982c9f22101bf31e36fa82c94dbcea238d77f4e7c9",
     "retro/store/migrations/steps/0002_book.sql": "081bd7f16aabf5ab2fdf39ade005b533b3ad0d508d6f3bab887026e37885d8b1",
     "retro/store/migrations/steps/0003_reviews.sql": "f2cd05e4b3be964c1f5733a90d1541f8807044344e67b22afe58aa0f870d8ae1",
@@ -49,6 +50,9 @@ RELEASED = {
     "retro/store/migrations/steps/0022_shadow_exits.sql": "e0448c5e3fdc40a0e7fe936fb5295ba83e7e093e36cef1c319f403e6677844b0",
     "retro/store/migrations/steps/0023_checks.sql": "4ec65d61de0ab43e86eb217ff56044fa1342a1c5e897aaacbaa8afedd27d61c9",
     "retro/store/migrations/steps/0024_competence.sql": "ae27100faae248e5330a097627f0d125e8ca9d4aa26839c94190829523e92353",
+    "retro/store/migrations/steps/0025_shadow_days.sql": "9962f0baa22e8a4b9ff0daf8b554b7cd3814b0f02d62565fe5acf79faf97ccc4",
+    "retro/store/migrations/steps/0026_orders.sql": "ced129042472c4a0ee135d1980992a5f6fbd2f4752518ab9c098fa565e459101",
+    "retro/store/migrations/steps/0027_screens.sql": "9c73392ea2962abff880cd9c70f40c09f935868c4da1b0faaa7a610f15435ce3",
 }
 """Every step's file -> the SHA-256 of its bytes."""
 
@@ -71,7 +75,10 @@ SPELT = {
             "bytes": "BYTEA",
         },
     },
-    of_memory: {"sqlite": {"bytes": "BLOB"}, "postgresql": {"bytes": "BYTEA"}},
+    of_memory: {
+        "sqlite": {"bytes": "BLOB", "name": "TEXT", "float": "REAL"},
+        "postgresql": {"bytes": "BYTEA", "name": 'TEXT COLLATE "C"', "float": "DOUBLE PRECISION"},
+    },
 }
 """What the words in braces were released as; a new word may join them."""
 

@@ -20,7 +20,14 @@ from retro.store.schema import metadata, reference
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["ClaimStretch", "claims_of", "claims_since", "forget_claims", "replace_claims"]
+__all__ = [
+    "ClaimStretch",
+    "claims_of",
+    "claims_since",
+    "claims_with_judged_before",
+    "forget_claims",
+    "replace_claims",
+]
 
 _DAYS: Final = 32
 """Days of resolutions that a block holds: what resolves now rewrites one block."""
@@ -75,6 +82,24 @@ def claims_since(conn: Connection, agent: str, start: int, end: int) -> ClaimStr
     history = joined(_history(row.names, row.records) for row in rows)
     begins = min(begins, int(history.records["resolved_at"][0]))
     return ClaimStretch(begins, ClaimTotals.from_json(json.loads(rows[0].totals)), history.before(end))
+
+
+def claims_with_judged_before(conn: Connection, agent: str, since: int, least: int) -> ClaimHistory:
+    """What resolved from some instant on, in the order in which it did: so early that so many judged ones came before `since`.
+
+    All of a life that has fewer.
+    """
+    c = book_claims.c
+    query = select(c.names, c.records).where(c.agent == key_query(agent)).order_by(c.block.desc())
+    parts, judged = list[ClaimHistory](), 0
+    with conn.execute(query.execution_options(yield_per=1)) as rows:
+        for names, records in rows:
+            parts.append(_history(names, records))
+            earlier = parts[-1].before(since).records["verdict"]
+            judged += int(np.count_nonzero(~np.isnan(earlier)))
+            if judged >= least:
+                break
+    return joined(reversed(parts))
 
 
 def replace_claims(conn: Connection, agent: str, history: ClaimHistory, since: int, ring: int) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from sqlalchemy import BigInteger, Column, Table, delete, insert, select
 
-from retro.evaluate.meta.competence import Competence, competence_of
+from retro.evaluate.meta.competence import TRAILING, Competence, competence_of
 from retro.model import Decision
-from retro.store.books.claims import claims_of
+from retro.store.books.claims import claims_with_judged_before
 from retro.store.facts import events
 from retro.store.facts.agents import key_query, known_key
 from retro.store.schema import metadata, reference
@@ -44,7 +44,7 @@ def settle_competence(conn: Connection, agent: str, since: int) -> None:
     if before is not None and before.at < since:
         return
     forget_competence(conn, agent)
-    claims = claims_of(conn, agent)
+    claims = claims_with_judged_before(conn, agent, since, TRAILING)
     if not len(claims):
         return
     earlier, decided = events.instants_since(conn, agent, Decision, since)

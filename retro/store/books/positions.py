@@ -28,6 +28,7 @@ from sqlalchemy import (
     update,
 )
 
+from retro.evaluate.whatif.shadow_days import RESULT
 from retro.invariant import invariant
 from retro.periods import DAY, format_instant
 from retro.store.facts.agents import key_query, known_key
@@ -40,14 +41,12 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Select
 
 __all__ = [
-    "RESULT",
     "BookState",
     "Discrepancy",
     "PositionSize",
     "WalletDay",
     "alive",
     "book_of",
-    "closed_results",
     "counts",
     "day_before",
     "discrepancies",
@@ -57,6 +56,7 @@ __all__ = [
     "mark_dirty",
     "opened",
     "positions",
+    "results_opened",
     "risks",
     "save_days",
     "save_positions",
@@ -122,9 +122,6 @@ book_positions: Final = Table(
     Column("spark", LargeBinary),
 )
 """One row a position; `told` holds its citations, `ruling` what its owner said of it, `spark` its path in 24 bytes."""
-
-RESULT: Final = np.dtype([("opened_at", "<i8"), ("closed_at", "<i8"), ("pnl", "<f8"), ("notional", "<f8")])
-"""What a closed position made and cost, instants in microseconds."""
 
 book_days: Final = Table(
     "book_days",
@@ -329,15 +326,15 @@ def positions(
     return list(conn.execute(query.order_by(book_positions.c.opened_at, book_positions.c.position)).all())
 
 
-def closed_results(conn: Connection, agent: str, start: int, end: int) -> NDArray[Any]:
-    """What positions made that closed at start <= at <= end, oldest entry first, (n,) of `RESULT`.
+def results_opened(conn: Connection, agent: str, start: int, end: int) -> NDArray[Any]:
+    """What the closed positions made that were opened at start <= at < end, oldest entry first, (n,) of `RESULT`.
 
     NaN where that is not known, or enters no rate (`PositionSummary.counts`).
     """
     c = book_positions.c
     is_counted = c.flagged_at.is_(None) | ((c.final_pnl < 0) & (func.coalesce(c.ruling, "") != "rejected"))
     query = select(c.opened_at, c.closed_at, case((is_counted, c.final_pnl)), c.notional).where(
-        c.agent == key_query(agent), c.closed_at >= start, c.closed_at <= end, c.opened_at <= end
+        c.agent == key_query(agent), c.closed_at.is_not(None), c.opened_at >= start, c.opened_at < end
     )
     rows = conn.execute(query.order_by(c.opened_at, c.position)).all()
     return np.array(

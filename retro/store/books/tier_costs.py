@@ -1,13 +1,15 @@
-"""What the tiers of inference have cost, in blocks of days: written when a book settles, a few figures a block."""
+"""What the tiers of inference have cost, in blocks of days, each beside what all earlier ones come to: written when a book settles."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import BigInteger, Column, Table, Text, delete, insert, select
+import numpy as np
+from sqlalchemy import BigInteger, Column, LargeBinary, Table, Text, delete, func, insert, select
 
+from retro.evaluate.claims.record import TIERS
 from retro.kernels.sums import exact_parts
 from retro.model import Cost
 from retro.periods import DAY, FOREVER
@@ -16,22 +18,30 @@ from retro.store.facts.agents import key_query, known_key
 from retro.store.schema import metadata, reference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-__all__ = ["TierCosts", "forget_tier_costs", "settle_tier_costs", "tier_costs_at"]
+__all__ = ["TIER_COST", "TierCosts", "forget_tier_costs", "settle_tier_costs", "tier_costs_at"]
 
 _DAYS: Final = 8
-"""Days a block holds: what a week reads of costs themselves are those of its own and the block before."""
+"""Days a block holds: what a week reads of single costs are those of its own and of the block before."""
+
+TIER_COST: Final = np.dtype([("at", "<i8"), ("tier", "<i1"), ("amount", "<f8")])
+"""What inference of a tier, by number, was paid for at an instant, in base currency."""
 
 book_tier_costs: Final = Table(
     "book_tier_costs",
     metadata,
     reference("agent", "agents", is_key=True),
     Column("block", BigInteger, primary_key=True, autoincrement=False),
-    Column("costs", Text, nullable=False),
+    Column("earlier", Text, nullable=False),
+    Column("records", LargeBinary, nullable=False),
+    Column("in_kind", Text, nullable=False),
 )
+"""Costs in money of `TIER_COST` and those in kind as [at, id]; `earlier`: what was paid before the block, and in which
+blocks something was paid in kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,62 +51,100 @@ class TierCosts:
     paid: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     in_kind: tuple[str, ...] = ()
 
-    @classmethod
-    def of(cls, costs: Iterable[Cost]) -> TierCosts:
-        """Those of inference that name a tier; the others cost no tier anything."""
-        amounts: dict[str, list[float]] = {}
-        in_kind = []
-        for cost in costs:
-            if cost.kind != "inference" or cost.tier is None:
-                continue
-            if cost.amount is None:
-                in_kind.append(cost.id)
-            else:
-                amounts.setdefault(cost.tier, []).append(float(cost.amount))
-        return cls(
-            {tier: exact_parts(rows) for tier, rows in sorted(amounts.items())}, tuple(sorted(in_kind))
-        )
 
-    def plus(self, other: TierCosts) -> TierCosts:
-        """Both together."""
-        paid = dict(self.paid)
-        for tier, parts in other.paid.items():
-            paid[tier] = exact_parts([*paid.get(tier, ()), *parts])
-        return TierCosts(dict(sorted(paid.items())), tuple(sorted({*self.in_kind, *other.in_kind})))
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Single costs of a block, and what was paid before it."""
+
+    paid: Mapping[str, tuple[float, ...]]
+    in_kind_before: tuple[int, ...]
+    records: NDArray[Any]
+    in_kind: Sequence[tuple[int, str]]
+
+    @classmethod
+    def of(cls, earlier: str, records: bytes, in_kind: str) -> _Block:
+        """As it is stored."""
+        paid, blocks = json.loads(earlier)
+        return cls(
+            {tier: tuple(parts) for tier, parts in paid.items()},
+            tuple(blocks),
+            np.frombuffer(records, TIER_COST),
+            [(at, id_) for at, id_ in json.loads(in_kind)],
+        )
 
 
 def tier_costs_at(conn: Connection, agent: str, instants: Sequence[int]) -> list[TierCosts]:
-    """What was told before each of some instants, the earliest first: whole blocks as they stand, and facts since."""
-    c, block = book_tier_costs.c, instants[0] // DAY // _DAYS
-    query = select(c.costs).where(c.agent == key_query(agent), c.block < block).order_by(c.block)
-    parts: dict[str, list[float]] = {}
-    in_kind: list[str] = []
-    for text in conn.execute(query).scalars():
-        paid, ids = json.loads(text)
-        in_kind += ids
-        for tier, amounts in paid.items():
-            parts.setdefault(tier, []).extend(amounts)
-    whole = TierCosts(
-        {tier: exact_parts(rows) for tier, rows in sorted(parts.items())}, tuple(sorted(in_kind))
+    """What was told before each of some instants, the earliest first; most often one statement."""
+    c, own = book_tier_costs.c, book_tier_costs.c.agent == key_query(agent)
+    first, last = _number(instants[0]), _number(instants[-1])
+    newest = select(func.max(c.block)).where(own, c.block <= first).scalar_subquery()
+    query = select(c.earlier, c.records, c.in_kind).where(
+        own, c.block >= func.coalesce(newest, first), c.block <= last
     )
-    recent = events.between(conn, agent, block * _DAYS * DAY, instants[-1], types=[Cost])
-    return [whole.plus(TierCosts.of(cost for cost in recent if cost.at < at)) for at in instants]
+    blocks = [_Block.of(*row) for row in conn.execute(query.order_by(c.block))]
+    if not blocks:
+        return [TierCosts() for _ in instants]
+    in_kind = [each for block in blocks for each in block.in_kind]
+    if blocks[0].in_kind_before:
+        texts = select(c.in_kind).where(own, c.block.in_(blocks[0].in_kind_before))
+        in_kind += [(at, id_) for text in conn.execute(texts).scalars() for at, id_ in json.loads(text)]
+    records = np.concatenate([block.records for block in blocks])
+    return [
+        TierCosts(
+            _paid(blocks[0].paid, records[records["at"] < at]),
+            tuple(sorted(id_ for told_at, id_ in in_kind if told_at < at)),
+        )
+        for at in instants
+    ]
 
 
 def settle_tier_costs(conn: Connection, agent: str, since: int) -> None:
     """Fold the blocks that reach beyond `since` once more."""
-    c, key, first = book_tier_costs.c, known_key(conn, agent), since // DAY // _DAYS
-    conn.execute(delete(book_tier_costs).where(c.agent == key, c.block >= first))
+    c, key, first = book_tier_costs.c, known_key(conn, agent), _number(since)
+    own = c.agent == key
+    conn.execute(delete(book_tier_costs).where(own, c.block >= first))
     by_block: dict[int, list[Cost]] = {}
     for cost in events.between(conn, agent, first * _DAYS * DAY, FOREVER, types=[Cost]):
-        by_block.setdefault(cost.at // DAY // _DAYS, []).append(cost)
-    for block, costs in sorted(by_block.items()):
-        folded = TierCosts.of(costs)
-        if folded != TierCosts():
-            text = json.dumps([folded.paid, folded.in_kind], separators=(",", ":"))
-            conn.execute(insert(book_tier_costs), {"agent": key, "block": block, "costs": text})
+        if cost.kind == "inference" and cost.tier is not None:
+            by_block.setdefault(_number(cost.at), []).append(cost)
+    if not by_block:
+        return
+    query = select(c.block, c.earlier, c.records, c.in_kind).where(own).order_by(c.block.desc()).limit(1)
+    paid: Mapping[str, tuple[float, ...]] = {}
+    in_kind_before: tuple[int, ...] = ()
+    for number, *stored in conn.execute(query):
+        block = _Block.of(*stored)
+        paid = _paid(block.paid, block.records)
+        in_kind_before = (*block.in_kind_before, *([number] if block.in_kind else []))
+    for number, costs in sorted(by_block.items()):
+        in_money = [
+            (x.at, TIERS.index(x.tier), float(x.amount)) for x in costs if x.tier and x.amount is not None
+        ]
+        records = np.array(sorted(in_money), TIER_COST)
+        in_kind = sorted((cost.at, cost.id) for cost in costs if cost.amount is None)
+        row = {
+            "earlier": json.dumps([paid, in_kind_before], separators=(",", ":")),
+            "records": records.tobytes(),
+            "in_kind": json.dumps(in_kind, separators=(",", ":")),
+        }
+        conn.execute(insert(book_tier_costs), {"agent": key, "block": number, **row})
+        paid = _paid(paid, records)
+        in_kind_before = (*in_kind_before, *([number] if in_kind else []))
 
 
 def forget_tier_costs(conn: Connection, agent: str) -> None:
     """Drop everything."""
     conn.execute(delete(book_tier_costs).where(book_tier_costs.c.agent == key_query(agent)))
+
+
+def _paid(earlier: Mapping[str, tuple[float, ...]], records: NDArray[Any]) -> dict[str, tuple[float, ...]]:
+    """By tier, what was paid earlier and these costs together."""
+    amounts = {tier: [*parts] for tier, parts in earlier.items()}
+    for number in np.flatnonzero(np.bincount(records["tier"])).tolist():
+        amounts.setdefault(TIERS[number], []).extend(records["amount"][records["tier"] == number].tolist())
+    return {tier: exact_parts(rows) for tier, rows in sorted(amounts.items())}
+
+
+def _number(at: int) -> int:
+    """The block that holds an instant."""
+    return at // DAY // _DAYS

@@ -60,11 +60,11 @@ def holdings() -> tuple[Holding, ...]:
 def _metadata() -> tuple[MetaData, MetaData]:
     """The tables of retro and of the memory, all of them: each module of the store describes its own."""
     import retro.store  # noqa: PLC0415  a package cannot import itself while it is imported
-    from memory.store.tables import metadata as of_memory  # noqa: PLC0415  opening a store does not load the memory
+    from memory.store.library_tables import libraries  # noqa: PLC0415  opening a store does not load the memory
 
     for module in walk_packages(retro.store.__path__, "retro.store."):
         import_module(module.name)
-    return metadata, of_memory
+    return metadata, libraries.metadata
 
 
 def _holding(table: Table, rows: dict[str, Holding]) -> Holding | None:

@@ -16,12 +16,12 @@ from retro.store.estate.holdings import counts, holdings, is_derived, of_agent, 
 from retro.store.facts import agents, marks
 from retro.store.facts.departures import depart
 from retro.store.jobs.tables import enrolments, reviews
+from retro.store.locks import lock_estate
 from retro.store.proposals import proposals, pull_requests
 from retro.store.schema import agents as agent_table
 from retro.store.schema import (
     events,
     faults,
-    ingest_alone,
     insert_into,
     mark_blocks,
     mark_corrections,
@@ -73,7 +73,7 @@ def merge(conn: Connection, name: str, successor: str, now: int) -> None:
     Reviews keep their ids and documents; those of the calendar bear in `subject` whose life they tell of. The memory is
     not ours to merge: its rows must be gone by then.
     """
-    ingest_alone(conn)
+    lock_estate(conn)
     old, new = agents.known_key(conn, name), agents.known_key(conn, successor)
     for holding in holdings():
         if is_derived(holding.table):

@@ -9,7 +9,8 @@ from sqlalchemy import and_, delete, or_, select
 from retro.store.estate.holdings import counts, holdings, key_of_agent, of_agent
 from retro.store.facts.departures import forget_name
 from retro.store.jobs.tables import outbox, reviews, sources
-from retro.store.schema import faults, ingest_alone, source_agents
+from retro.store.locks import lock_estate
+from retro.store.schema import faults, source_agents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +50,7 @@ def remove(conn: Connection, name: str, now: int, cursors: Sequence[str]) -> dic
     `cursors` are the keys of the `[[source]]` tables that told of nobody else: how far they were read goes too, and so
     do the faults of sources that told of this agent alone.
     """
-    ingest_alone(conn)  # no reading under way may tell of it again with what it knew before
+    lock_estate(conn)  # no reading under way may tell of it again with what it knew before
     sizes, key = counts(conn, name), key_of_agent(conn, name)
     alone = own_sources(conn, name)
     forget_name(conn, name, now)

@@ -13,7 +13,8 @@ from sqlalchemy import Text, func, literal, update
 from retro.store.estate.holdings import holdings, key_of_agent
 from retro.store.facts.departures import depart, welcome
 from retro.store.jobs.tables import reviews
-from retro.store.schema import agents, ingest_alone
+from retro.store.locks import lock_estate
+from retro.store.schema import agents
 from retro.store.spend import spend
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ __all__ = ["rename"]
 
 def rename(conn: Connection, name: str, successor: str, now: int) -> None:
     """Rename an agent, in the caller's transaction; nobody is called by the new name yet."""
-    ingest_alone(conn)
+    lock_estate(conn)
     key = key_of_agent(conn, name)
     welcome(conn, successor)  # it may have been called so before
     for holding in holdings():

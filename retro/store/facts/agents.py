@@ -9,7 +9,8 @@ from sqlalchemy import ScalarSelect, Select, func, insert, select, update
 
 from retro.errors import UnknownError
 from retro.store import schema as tables
-from retro.store.schema import ingest_alone, name_of
+from retro.store.locks import lock_agents
+from retro.store.schema import name_of
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -24,6 +25,7 @@ __all__ = [
     "choose_grid",
     "existing_agent",
     "extend_life",
+    "first_event",
     "key_of",
     "key_query",
     "known_key",
@@ -71,6 +73,11 @@ class Agent:
     events: int
     origin: str | None = None
     grid: Grid | None = None
+
+    @property
+    def known_until(self) -> int:
+        """K: the last instant of its own events, or until when its source was read; microseconds."""
+        return max(self.last_at or 0, self.as_of or 0)
 
 
 def agents(conn: Connection) -> list[Agent]:
@@ -173,13 +180,19 @@ def known_key(conn: Connection, agent: str) -> int:
 
 
 def key_of(conn: Connection, agent: str) -> int:
-    """The agent's key, made when there is none; from here on this transaction ingests alone."""
-    ingest_alone(conn)
+    """The agent's key, made when there is none; from here on nobody else tells of it."""
+    lock_agents(conn, [agent])
     key = conn.execute(select(key_query(agent))).scalar_one()
     if key is None:
         insertion = insert(tables.agents).values(name=name_of(agent), events=0).returning(tables.agents.c.key)
         key = conn.execute(insertion).scalar_one()
     return int(key)
+
+
+def first_event(conn: Connection) -> int | None:
+    """When the first event happened that any agent tells of; None before there is one."""
+    first: int | None = conn.execute(select(func.min(tables.agents.c.first_at))).scalar_one()
+    return first
 
 
 def extend_life(conn: Connection, key: int, first_at: int, last_at: int, events: int) -> None:

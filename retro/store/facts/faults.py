@@ -12,8 +12,9 @@ from sqlalchemy import and_, delete, func, insert, or_, select
 
 from retro.model import Fault
 from retro.store.facts.agents import key_of, key_query
+from retro.store.locks import lock_faults
 from retro.store.schema import faults as table
-from retro.store.schema import ingest_alone, insert_into, name_of, source_agents, within
+from retro.store.schema import insert_into, name_of, source_agents, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,7 +40,7 @@ def add(conn: Connection, where: str, faults: Sequence[Fault]) -> int:
     """Keep the faults of a source (`where`), each (place, line, reason) once; how many were new."""
     if not faults:
         return 0
-    ingest_alone(conn)
+    lock_faults(conn)
     source = _source(where)
     last = conn.execute(select(func.coalesce(func.max(table.c.seq), 0))).scalar_one()
     rows = {

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import func, literal, select, tuple_
 
 from retro.model import FACT_TYPES
 from retro.store.facts.agents import key_query
 from retro.store.facts.events import TYPES
-from retro.store.schema import events, within
+from retro.store.schema import events, name_of, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,7 +19,16 @@ if TYPE_CHECKING:
 
     from retro.model import Fact
 
-__all__ = ["StoredLine", "lines_between", "lines_of_positions", "names_of"]
+__all__ = [
+    "LineCursor",
+    "LineSelection",
+    "StoredLine",
+    "count_lines",
+    "lines_after",
+    "lines_between",
+    "lines_of_positions",
+    "names_of",
+]
 
 _NAME_OF: Final = {kind: name for name, kind in FACT_TYPES.items()}
 
@@ -64,3 +74,60 @@ def _lines(conn: Connection, agent: str, chosen: ColumnElement[bool], most: int)
     query = select(c.type, c.id, c.at, c.position, c.body).where(c.agent == key_query(agent), chosen)
     rows = conn.execute(query.limit(most + 1)).all()
     return None if len(rows) > most else [StoredLine._make(row) for row in rows]
+
+
+class LineCursor(NamedTuple):
+    """The line after which a page begins."""
+
+    at: int
+    type: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineSelection:
+    """An agent's events with start <= at < end: of one position where it is named, of these types where there are any."""
+
+    agent: str
+    start: int
+    end: int
+    position: str | None = None
+    types: tuple[str, ...] = ()
+
+
+def count_lines(conn: Connection, selection: LineSelection) -> int:
+    """How many there are."""
+    total: int = conn.execute(
+        select(func.count()).select_from(events).where(*_chosen(selection))
+    ).scalar_one()
+    return total
+
+
+def lines_after(
+    conn: Connection, selection: LineSelection, after: LineCursor | None, limit: int
+) -> list[StoredLine]:
+    """At most `limit` of them in order of (at, type, id), that follow one (None: from the first on)."""
+    c = events.c
+    query = select(c.type, c.id, c.at, c.position, c.body).where(*_chosen(selection))
+    if after is not None:
+        place = tuple_(literal(after.at), literal(after.type), literal(after.id))
+        query = query.where(c.at >= after.at, tuple_(c.at, *_in_bytes(conn)) > place)
+    rows = conn.execute(query.order_by(c.at, *_in_bytes(conn)).limit(limit))
+    return [StoredLine._make(row) for row in rows]
+
+
+def _in_bytes(conn: Connection) -> list[ColumnElement[str]]:
+    """Type and id in the order of their bytes, whatever a database's collation is."""
+    columns = (events.c.type, events.c.id)
+    return [column.collate("C") if conn.dialect.name == "postgresql" else column for column in columns]
+
+
+def _chosen(selection: LineSelection) -> list[ColumnElement[bool]]:
+    c = events.c
+    return [
+        c.agent == key_query(selection.agent),
+        c.at >= selection.start,
+        c.at < selection.end,
+        *([] if selection.position is None else [c.position == name_of(selection.position)]),
+        *([c.type.in_(selection.types)] if selection.types else []),
+    ]

@@ -32,7 +32,8 @@ from retro.store.facts.blocks import (
 )
 from retro.store.facts.mark_clashes import MarkProvenance, conflicts, keep_corrected
 from retro.store.facts.series import SeriesKey, SeriesName, SeriesSpan, note_tellings, owner_name, series_keys
-from retro.store.schema import ingest_alone, mark_blocks, name_of
+from retro.store.locks import lock_agents
+from retro.store.schema import mark_blocks, name_of
 from retro.store.schema import series as mark_series
 
 if TYPE_CHECKING:
@@ -114,7 +115,8 @@ def add_all(
     given = {i: ascending(series) for i, series in enumerate(batch) if len(series.t)}
     if not given:
         return added
-    ingest_alone(conn)
+    owners = {batch[i].agent for i in given}
+    lock_agents(conn, [owner for owner in owners if owner], marks="told" if None in owners else None)
     names = {i: SeriesName.of(batch[i].agent, batch[i].instrument) for i in given}
     spans = [SeriesSpan(names[i], int(each.t[0]), int(each.t[-1])) for i, (each, _) in given.items()]
     keys = series_keys(conn, spans)

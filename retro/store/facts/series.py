@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 from retro.store.schema import mark_tellings, name_of, within
 from retro.store.schema import series as table
@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-__all__ = ["SeriesKey", "SeriesName", "SeriesSpan", "note_tellings", "owner_name", "series_keys"]
+__all__ = [
+    "SeriesKey",
+    "SeriesName",
+    "SeriesSpan",
+    "newest_mark",
+    "note_tellings",
+    "owner_name",
+    "series_keys",
+]
 
 
 class SeriesName(NamedTuple):
@@ -47,6 +55,12 @@ class SeriesKey(NamedTuple):
 def owner_name(agent: str | None) -> str:
     """An owner as a key; None: everybody."""
     return "" if agent is None else name_of(agent)
+
+
+def newest_mark(conn: Connection) -> int | None:
+    """The instant of the newest mark of any series, an agent's own or shared; None where there is none."""
+    newest: int | None = conn.execute(select(func.max(table.c.last_at))).scalar_one()
+    return newest
 
 
 def series_keys(conn: Connection, spans: Iterable[SeriesSpan]) -> dict[SeriesName, SeriesKey]:

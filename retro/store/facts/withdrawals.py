@@ -8,7 +8,7 @@ from sqlalchemy import delete, func, insert, literal, select, update
 
 from retro.store import schema as tables
 from retro.store.facts.agents import known_key, remeasure_life
-from retro.store.schema import ingest_alone
+from retro.store.locks import lock_agents
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -26,7 +26,7 @@ class Withdrawal(NamedTuple):
 
 def withdraw(conn: Connection, agent: str, prefix: str, *, where: str, reason: str) -> Withdrawal | None:
     """Take back the agent's facts whose ids begin with `prefix`, and what their source said of it; None without any."""
-    ingest_alone(conn)
+    lock_agents(conn, [agent])
     key, events = known_key(conn, agent), tables.events
     # LIKE would not tell upper from lower case
     own = (events.c.agent == key) & (func.substr(events.c.id, 1, len(prefix)) == prefix)

@@ -13,7 +13,7 @@ from retro.store.jobs.tables import outbox, reviews
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["Backlog", "backlog_of", "count_due", "count_parked", "parked"]
+__all__ = ["Backlog", "backlog_of", "count_due", "count_parked", "newest_done_at", "parked"]
 
 _COUNTED: Final = 1000
 
@@ -58,6 +58,12 @@ def backlog_of(conn: Connection, now: int) -> Backlog:
             (since for (_, state), (_, since) in letters.items() if state != "failed"), default=None
         ),
     )
+
+
+def newest_done_at(conn: Connection) -> int | None:
+    """When a review was last made."""
+    newest: int | None = conn.execute(select(func.max(reviews.c.done_at))).scalar_one()
+    return newest
 
 
 def count_due(conn: Connection, now: int) -> int:

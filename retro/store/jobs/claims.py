@@ -18,7 +18,7 @@ from retro.store.jobs.queue import LeaseQueue
 from retro.store.jobs.reviews import IS_AGAIN, IS_DUE, IS_LATE, Review, columns, review_of
 from retro.store.jobs.staleness import Staleness, checked, checking
 from retro.store.jobs.tables import documents, reviews
-from retro.store.schema import ingest_quiet, within_keys
+from retro.store.schema import within_keys
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -65,8 +65,6 @@ def claim(
 
     One of the kinds `singly` is taken by itself unless it is backfill, and so is one that was tried before.
     """
-    # an ingest marks only reviews that are begun: one that began beside it would neither read its facts nor be marked
-    ingest_quiet(conn)
     ripe = or_(
         and_(reviews.c.state == "due", reviews.c.not_before <= now),
         and_(

@@ -15,6 +15,7 @@ from retro.store.books.positions import book_positions
 from retro.store.facts.agents import key_query, known_key
 from retro.store.jobs.staleness import Staleness, stale
 from retro.store.jobs.tables import reviews
+from retro.store.locks import lock_agents
 from retro.store.schema import insert_into
 
 if TYPE_CHECKING:
@@ -49,7 +50,11 @@ class Obligation:
 
 
 def insert(conn: Connection, agent: str, obligations: Iterable[Obligation]) -> None:
-    """Add the obligations that are not there yet; those that are stay as they are."""
+    """Add the obligations that are not there yet; those that are stay as they are.
+
+    Nobody tells of the agent meanwhile: what is told marks the reviews that stand here, and these read what was told.
+    """
+    lock_agents(conn, [agent])
     key = known_key(conn, agent)
     rows = [
         {

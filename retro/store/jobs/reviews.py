@@ -22,9 +22,9 @@ from retro.store.jobs.tables import documents, reviews
 from retro.store.schema import agents, events, name_of, within_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection
 
 __all__ = [
     "IS_AGAIN",
@@ -70,7 +70,10 @@ _DOCUMENTS_AT_ONCE: Final = 5
 
 
 class Review(NamedTuple):
-    """A row of the ledger; `agent` by name. `late`: what arrived after its figures were read, and what of it is looked at."""
+    """A row of the ledger; `agent` by name. `late`: what arrived after its figures were read, and what of it is looked at.
+
+    `result`, `against_nothing` and `reversal` are what revision `summed` says (`retro.store.jobs.results`).
+    """
 
     key: int
     agent: str
@@ -92,6 +95,10 @@ class Review(NamedTuple):
     facts: str | None
     reason: str | None
     done_at: int | None
+    result: float | None = None
+    against_nothing: float | None = None
+    reversal: float | None = None
+    summed: int = 0
 
     @property
     def repeats_history(self) -> bool:
@@ -134,10 +141,11 @@ def columns() -> Select[Any]:
     return select(*own).join(agents, agents.c.key == reviews.c.agent)
 
 
-def review_of(row: Row[Any]) -> Review:
+def review_of(row: Sequence[Any]) -> Review:
     """A row of `columns()` as what it is."""
     review = Review._make(row)
-    return review._replace(backfill=bool(review.backfill), late=Staleness.decode(row.late))
+    arrived: Any = review.late  # still as the column has it
+    return review._replace(backfill=bool(review.backfill), late=Staleness.decode(arrived))
 
 
 def mark_due(conn: Connection, now: int, key: int | None = None) -> int:
@@ -177,20 +185,17 @@ def newest_end(conn: Connection, agent: str, kind: str, *, now: int) -> int:
 def mark_stale(conn: Connection, agent: str, first: int, last: int, arrived: Staleness) -> None:
     """Facts or marks of these instants have changed: an agent's reviews whose period they touch are looked at again.
 
-    Those not yet made will read them anyway.
+    Those not yet made will read them anyway: on PostgreSQL nobody claims them before this transaction has ended.
     """
     mine = reviews.c.agent == key_query(agent)
     touched = [mine, reviews.c.period_start <= last, reviews.c.period_end >= first]
+    if conn.dialect.name == "postgresql":
+        # in the order in which those take them that finish many: nobody deadlocks
+        conn.execute(select(reviews.c.key).where(*touched).order_by(reviews.c.key).with_for_update())
     # one that waits for another try may have its figures already
     tried = and_(reviews.c.state == "due", reviews.c.attempts > 0)
     is_begun = or_(reviews.c.state.in_(("running", "done", "parked")), tried)
-    begun = select(reviews.c.key).where(is_begun, *touched)
-    in_order = begun.order_by(
-        reviews.c.key
-    ).with_for_update()  # as those do that finish many: nobody deadlocks
-    conn.execute(
-        update(reviews).where(reviews.c.key.in_(in_order)).values(late=stale(reviews.c.late, arrived))
-    )
+    conn.execute(update(reviews).where(is_begun, *touched).values(late=stale(reviews.c.late, arrived)))
 
 
 def look_again(conn: Connection, keys: Collection[int]) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Integer, Table, Text
+from sqlalchemy import BigInteger, Column, Double, ForeignKey, Integer, Table, Text
 
 from retro.store.schema import metadata, reference
 from retro.store.texts import PackedText
 
-__all__ = ["documents", "enrolments", "hosts", "outbox", "reviews", "sources"]
+__all__ = ["documents", "enrolments", "hosts", "outbox", "owner_looks", "reviews", "rule_weeks", "sources"]
 
 reviews: Final = Table(
     "reviews",
@@ -34,11 +34,16 @@ reviews: Final = Table(
     Column("facts", Text),
     Column("reason", Text),
     Column("done_at", BigInteger),
+    Column("result", Double),
+    Column("against_nothing", Double),
+    Column("reversal", Double),
+    Column("summed", BigInteger, nullable=False, server_default="0"),
 )
 """One row an obligation, unique on (agent, kind, subject, period_start).
 
 `due_at`: the wall clock from which it can be made; `again_at`: from which it has to be looked at once more; `late`:
 bits of what arrived after its figures were read (1 facts, 2 marks); `facts`: a digest of the facts inside its period.
+`result` to `reversal` are what revision `summed` says, for lists that read no document (`retro.store.jobs.results`).
 """
 
 documents: Final = Table(
@@ -115,3 +120,33 @@ outbox: Final = Table(
 `asked_until`: before then its channel asked not to be tried again; NULL where it named no time. `agent` and `period_end`
 are its review's as it was written: by them a letter is found without a look at all that wait.
 """
+
+rule_weeks: Final = Table(
+    "rule_weeks",
+    metadata,
+    reference("review", "reviews", is_key=True),
+    Column("rule", Text, primary_key=True),
+    Column("role", Text, primary_key=True),
+    Column("n", BigInteger, nullable=False),
+    Column("mean", Double),
+    Column("low", Double),
+    Column("high", Double),
+    Column("unit", Text, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("evidence", Text, nullable=False),
+    Column("e_against", Double),
+    Column("e_for", Double),
+    Column("ripe_in", BigInteger),
+    Column("unripe", Text),
+)
+"""What the review of a week says of each rule it audits: whose week it is says the review, so that a rename, a merger or
+a new grid need not touch these rows. `ripe_in` more weeks until it can be judged, or `unripe`: why nobody can say."""
+
+owner_looks: Final = Table(
+    "seen",
+    metadata,
+    Column("owner", Text, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("digest", Text, nullable=False),
+)
+"""Until when an owner has said to have looked, and a digest of what then wanted a person."""

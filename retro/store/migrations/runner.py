@@ -97,10 +97,13 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0022_shadow_exits"),
     _step("0023_checks"),
     _step("0024_competence"),
+    _step("0025_shadow_days"),
+    _step("0026_orders"),
+    _step("0027_screens"),
 )
 """The steps of the component `retro`."""
 
-MEMORY_STEPS: Final = 1
+MEMORY_STEPS: Final = 2
 """How many steps the package `memory` has: known here, so that opening a store does not load it."""
 
 
