@@ -10,9 +10,11 @@ from retro.present.markdown import markdown_of
 from retro.present.page.fleet import page_of_fleet
 from retro.present.page.position import page_of_position
 from retro.present.page.report import page_of_report
+from retro.present.page.screens.today import page_of_today
 from retro.present.text.page import text_of
 from retro.report import PositionRetrospective, RetrospectiveReport, dump
 from retro.report.fleet import FleetReport
+from retro.report.today import TodayReport
 from retro.safe import clean
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Format", "Printable", "page_of", "render"]
 
 Format = Literal["text", "json", "md", "html"]
-Printable = RetrospectiveReport | PositionRetrospective | FleetReport
+Printable = RetrospectiveReport | PositionRetrospective | FleetReport | TodayReport
 """What has a page."""
 
 
@@ -52,6 +54,8 @@ def page_of(document: Printable, currency: str = "") -> Page:
     """The document as a page of blocks; it has to be clean already."""
     if isinstance(document, FleetReport):
         return page_of_fleet(document)
+    if isinstance(document, TodayReport):
+        return page_of_today(document)
     if isinstance(document, RetrospectiveReport):
         return page_of_report(document)
     amounts = [document.final_pnl, document.mfe, document.mae, document.period_pnl]

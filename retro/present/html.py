@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from retro.figures import DASH, percent
+from retro.figures import DASH, duration, moment, money_of, percent
 from retro.present.charts.bars import forest, waterfall
 from retro.present.charts.days import calendar, equity_curve
 from retro.present.charts.diagrams import drawn_diagram
@@ -14,13 +14,15 @@ from retro.present.charts.odds import odds_by_week
 from retro.present.charts.spark import sparkline
 from retro.present.charts.trajectory import position_path
 from retro.present.environment import environment_of, markup
+from retro.present.page.blocks import tone_of
+from retro.present.path import path_stops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jinja2 import Environment
 
-    from retro.present.page.blocks import Bars, Days, OddsChart, OddsLine, Page, PathChart, Verdicts
+    from retro.present.page.blocks import Bars, Days, OddsChart, OddsLine, Page, PathChart, Tone, Verdicts
     from retro.present.page.diagrams import Diagram
     from retro.present.references import Reference
 
@@ -35,7 +37,11 @@ def html_of(page: Page) -> str:
 
     It leads nowhere: a file is read where none of its references can be followed.
     """
-    return environment_of_pages().get_template("page.html.j2").render(page=page, link=_nowhere)
+    return (
+        environment_of_pages()
+        .get_template("page.html.j2")
+        .render(page=page, link=_nowhere, live=False, why="")
+    )
 
 
 def _nowhere(_: Reference) -> None:
@@ -62,16 +68,51 @@ def _odds(block: OddsChart, row: OddsLine, ident: str) -> str:
     return markup(odds_by_week(block, row, ident=ident))
 
 
-def _equity(block: Days) -> str:
-    return markup(equity_curve(block.rows, block.opening, unit=block.unit))
+def _equity(block: Days, rows: str = "") -> str:
+    return markup(equity_curve(block.rows, block.opening, unit=block.unit, rows=rows))
 
 
 def _strip(block: Days) -> str:
     return markup(calendar(block.rows, unit=block.unit))
 
 
-def _path(block: PathChart, ident: str) -> str:
-    return markup(position_path(block.position, unit=block.unit, ident=ident, small=block.small))
+def _path(block: PathChart, ident: str, rows: str = "") -> str:
+    return markup(
+        position_path(
+            block.position, unit=block.unit, ident=ident, small=block.small, window=block.window, rows=rows
+        )
+    )
+
+
+class _StopRow(NamedTuple):
+    """A stop of a path in words: its instant, how long after the entry, the PnL, and which moment it is."""
+
+    at: str
+    moment: str
+    after: str
+    pnl: str
+    tone: Tone
+    kind: str
+    name: str
+
+
+def _stops(block: PathChart) -> list[_StopRow]:
+    """The rows of a path's table, one for each point of its drawing."""
+    start, end = block.window or (0.0, float("inf"))
+    stops = [stop for stop in path_stops(block.position) if start <= stop.seconds <= end]
+    money = money_of(block.unit, [stop.pnl for stop in stops])
+    return [
+        _StopRow(
+            stop.at,
+            moment(stop.at),
+            duration(stop.seconds),
+            money.change(stop.pnl),
+            tone_of(stop.pnl),
+            stop.kind,
+            stop.name,
+        )
+        for stop in stops
+    ]
 
 
 def _diagram(block: Diagram, ident: str) -> str:
@@ -93,6 +134,7 @@ _FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "equity": _equity,
     "strip": _strip,
     "path": _path,
+    "stops": _stops,
     "diagram": _diagram,
     "percent": _percent,
     "spark": _spark,

@@ -12,6 +12,8 @@ from urllib.parse import quote, urlencode
 
 from retro.present.references import (
     AgentReference,
+    ExplanationReference,
+    MemoryReference,
     PeriodReference,
     PositionReference,
     ProposalReference,
@@ -26,7 +28,9 @@ __all__ = ["ENDINGS", "address_of", "command_of", "segment"]
 ENDINGS: Final = (".json", ".txt", ".md", ".csv")
 """What stands behind an address to have the same in another format; a name that ends so is written otherwise."""
 _COMMANDS: Final = {
-    "today": "fleet",
+    "today": "today",
+    "fleet": "fleet",
+    "ripening": "ripening",
     "reviews": "reviews",
     "positions": "positions",
     "proposals": "playbook status",
@@ -40,16 +44,21 @@ def address_of(reference: Reference) -> str:
     match reference:
         case ReviewReference(review, revision):
             return f"/r/{segment(review)}" + ("" if revision is None else f"@{revision}")
-        case PositionReference(agent, position):
-            return f"/p/{segment(agent)}/{segment(position)}"
+        case ExplanationReference(review, figure):
+            query = f"?{urlencode({'figure': figure})}" if figure else ""
+            return f"/r/{segment(review)}/explain{query}"
+        case PositionReference(agent, position, pairs):
+            return f"/p/{segment(agent)}/{segment(position)}" + (f"?{urlencode(pairs)}" if pairs else "")
         case RuleReference(agent, rule):
             return f"/rules/{segment(agent)}/{segment(rule)}"
         case RulesReference(agent):
             return f"/rules/{segment(agent)}"
-        case ProposalReference(agent):
-            return f"/proposals?{urlencode({'agent': agent})}"
+        case ProposalReference(agent, proposal):
+            return f"/proposals/{segment(proposal)}?{urlencode({'agent': agent})}"
         case AgentReference(agent):
             return f"/a/{segment(agent)}"
+        case MemoryReference(agent):
+            return f"/memory/{segment(agent)}"
         case PeriodReference(agent, period):
             return f"/reviews?{urlencode({'agent': agent, 'in': period})}"
     path = "/" if reference.screen == "today" else f"/{segment(reference.screen)}"
@@ -61,11 +70,18 @@ def command_of(reference: Reference) -> str:
     match reference:
         case ReviewReference(review, revision):
             return _command("show", review if revision is None else f"{review}@{revision}")
+        case ExplanationReference(review, figure):
+            return _command("explain", review, *([figure] if figure else []))
         case PositionReference(agent, position):
             return _command("review", "position", position, "--agent", agent)
-        case RuleReference(agent) | RulesReference(agent) | ProposalReference(agent):
-            verb = "status" if isinstance(reference, ProposalReference) else "audit"
-            return _command("playbook", verb, "--agent", agent)
+        case RuleReference(agent, rule):
+            return _command("rule", agent, rule)
+        case RulesReference(agent):
+            return _command("playbook", "audit", "--agent", agent)
+        case ProposalReference(agent, proposal):
+            return _command("playbook", "proposal", proposal, "--agent", agent)
+        case MemoryReference(agent):
+            return _command("memory", "--agent", agent)
         case AgentReference(agent):
             return _command("agents", "show", agent)
         case PeriodReference(agent):

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 __all__ = [
     "AgentReference",
+    "ExplanationReference",
+    "MemoryReference",
     "PeriodReference",
     "PositionReference",
     "ProposalReference",
@@ -30,11 +32,20 @@ class ReviewReference:
 
 
 @dataclass(frozen=True, slots=True)
+class ExplanationReference:
+    """Where a figure of a stored review comes from; "": which figures it has."""
+
+    review: str
+    figure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PositionReference:
-    """A position of an agent."""
+    """A position of an agent; with a query, seen in another way: a part of its path, or beside others."""
 
     agent: str
     position: str
+    query: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +79,13 @@ class AgentReference:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryReference:
+    """What one agent remembers."""
+
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
 class PeriodReference:
     """What an agent did in a period of its calendar: a day such as 2026-11-22, a week such as 2026-W47."""
 
@@ -85,11 +103,13 @@ class ScreenReference:
 
 Reference = (
     ReviewReference
+    | ExplanationReference
     | PositionReference
     | RuleReference
     | RulesReference
     | ProposalReference
     | AgentReference
+    | MemoryReference
     | PeriodReference
     | ScreenReference
 )

@@ -28,13 +28,12 @@ def amount_ticks(low: float, high: float, most: int) -> list[float]:
     return [k * step for k in range(first, last + 1)]
 
 
-def time_ticks(seconds: float, most: int) -> list[tuple[float, str]]:
-    """Round offsets in [0, seconds] with their labels: 0, 1d, 2d, ...; at most `most` beside 0."""
+def time_ticks(end: float, most: int, start: float = 0.0) -> list[tuple[float, str]]:
+    """Round offsets in [start, end] seconds with their labels: 0, 1d, 2d, ...; at most `most` beside the first."""
+    width = end - start
     step, unit, letter = next(
-        (time_step for time_step in _TIME_STEPS if seconds / time_step[0] <= most),
-        (seconds / max(1, most), _DAY, "d"),
+        (time_step for time_step in _TIME_STEPS if width / time_step[0] <= most),
+        (width / max(1, most), _DAY, "d"),
     )
-    return [
-        (k * step, f"{k * step / unit:g}{letter}" if k else "0")
-        for k in range(int(seconds / step + 1e-9) + 1)
-    ]
+    first, last = math.ceil(start / step - 1e-9), int(end / step + 1e-9)
+    return [(k * step, f"{k * step / unit:g}{letter}" if k else "0") for k in range(first, last + 1)]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import urlencode
 
 from retro.present.html import TEMPLATES, environment_of_pages
 from retro.present.links import address_of
+from retro.present.references import ExplanationReference
 from retro.safe import plain_text
 
 if TYPE_CHECKING:
@@ -19,8 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "STYLE_PREFIX",
+    "ActForm",
+    "FilterForm",
+    "InstantForm",
+    "KeyHelp",
     "ScreenFrame",
     "ScreenPlace",
+    "ScreenStep",
     "plain_page",
     "screen_of",
     "style_name",
@@ -36,11 +43,59 @@ _STYLES: Final = ("page.css", "screen.css")
 
 @dataclass(frozen=True, slots=True)
 class ScreenPlace:
-    """A way to another screen; `current`: it is where we are."""
+    """A way to another screen; `current`: it is where we are; `key` leads there after `g`."""
 
     title: str
     reference: Reference
     current: bool = False
+    key: str = ""
+
+
+class ScreenStep(NamedTuple):
+    """Where one goes from a screen by one key; a link is all that is needed where keys are off."""
+
+    key: str
+    title: str
+    address: str
+
+
+class KeyHelp(NamedTuple):
+    """A key, and what it does."""
+
+    key: str
+    does: str
+
+
+class FilterForm(NamedTuple):
+    """What a list is narrowed to and ordered by, and the orders there are; `others` are filters that stay."""
+
+    text: str
+    sort: str
+    sorts: tuple[str, ...]
+    others: tuple[tuple[str, str], ...] = ()
+
+
+class InstantForm(NamedTuple):
+    """The days one can look back to, numbered since 1970, the one that is looked at, and what cannot be seen of it.
+
+    `instant` is as of when, RFC 3339; "": now.
+    """
+
+    first: int
+    last: int
+    day: int
+    instant: str
+    sentence: str
+    others: tuple[tuple[str, str], ...] = ()
+
+
+class ActForm(NamedTuple):
+    """What is done when it is sent: where to, with which fields, the word on its button, and whether it asks why."""
+
+    address: str
+    fields: tuple[tuple[str, str], ...]
+    title: str
+    why: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +103,10 @@ class ScreenFrame:
     """What stands around a page: the other screens, the way here, and the ways to the same in other formats.
 
     `earlier` and `later` lead through a long list; `forms` are addresses of the same figures, by the name of their format.
+    `scripts` and `icon` are addresses of files of ours. `steps` are ways on by one key, `keys` says what each key does;
+    `filters`, `past` and `act` are its forms, `acts` leads to what an owner may do;
+    a `live` screen is drawn anew when something has come in, any other only says so. `beside`: other lives can be laid over what it shows;
+    `explains` is the review whose figures the page shows: each leads to where it comes from.
     """
 
     screens: Sequence[ScreenPlace]
@@ -56,6 +115,17 @@ class ScreenFrame:
     command: str = ""
     earlier: str = ""
     later: str = ""
+    scripts: Sequence[str] = ()
+    icon: str = ""
+    steps: Sequence[ScreenStep] = ()
+    keys: Sequence[KeyHelp] = ()
+    live: bool = False
+    beside: bool = False
+    filters: FilterForm | None = None
+    past: InstantForm | None = None
+    explains: str = ""
+    act: ActForm | None = None
+    acts: Sequence[tuple[str, str]] = ()
 
 
 def plain_page(page: Page) -> Page:
@@ -77,7 +147,34 @@ def _plain(value: Any) -> Any:
 def screen_of(page: Page, frame: ScreenFrame) -> str:
     """The page as HTML for this server: everything a stranger wrote is escaped, as in a file."""
     template = environment_of_pages().get_template("screen.html.j2")
-    return template.render(page=page, frame=frame, link=address_of, style=f"{STYLE_PREFIX}{style_name()}")
+
+    def carried(address: str) -> str:
+        return _carried(address, frame.past)
+
+    def link(reference: Reference) -> str:
+        return carried(address_of(reference))
+
+    return template.render(
+        page=page,
+        frame=frame,
+        carried=carried,
+        link=link,
+        live=True,
+        why=_way_to_figures(frame),
+        style=f"{STYLE_PREFIX}{style_name()}",
+    )
+
+
+def _carried(address: str, past: InstantForm | None) -> str:
+    """An address as it is followed from here: who looks back goes on looking back."""
+    if past is None or not past.instant or "as-of=" in address:
+        return address
+    return f"{address}{'&' if '?' in address else '?'}{urlencode({'as-of': past.instant})}"
+
+
+def _way_to_figures(frame: ScreenFrame) -> str:
+    """What the name of a figure is put behind; "" where nothing says where the figures come from."""
+    return f"{address_of(ExplanationReference(frame.explains))}?figure=" if frame.explains else ""
 
 
 @cache

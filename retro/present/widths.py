@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from retro.present.page.blocks import Tone
+    from retro.present.references import Reference
 
-__all__ = ["Line", "Span", "cells", "cut", "line", "pad", "paint", "words", "wrap"]
+__all__ = ["Line", "TextSpan", "cells", "cut", "line", "pad", "paint", "words", "wrap"]
 
-Span = tuple[str, "Tone"]
-Line = tuple[Span, ...]
+
+class TextSpan(NamedTuple):
+    """A piece of a line in one tone; `ref` is what it leads to where somebody can follow it."""
+
+    text: str
+    tone: Tone = "plain"
+    ref: Reference | None = None
+
+
+Line = tuple[TextSpan, ...]
 
 _CODES: Final[dict[str, str]] = {"strong": "1", "up": "32", "down": "31", "warn": "33", "faint": "2"}
 _ELLIPSIS: Final = "…"
@@ -94,21 +103,21 @@ def _pieces(word: str, width: int) -> Iterator[str]:
     yield word
 
 
-def line(*spans: str | Span) -> Line:
+def line(*spans: str | tuple[str, Tone] | tuple[str, Tone, Reference | None] | TextSpan) -> Line:
     """A line of spans; a bare string is plain."""
-    return tuple((span, "plain") if isinstance(span, str) else span for span in spans)
+    return tuple(TextSpan(span) if isinstance(span, str) else TextSpan(*span) for span in spans)
 
 
-def paint(lines: Iterable[Sequence[Span]], width: int, *, colour: bool) -> str:
+def paint(lines: Iterable[Sequence[TextSpan]], width: int, *, colour: bool) -> str:
     """The lines as one text, none wider than `width`, without blanks at their ends; coloured only when asked."""
     return "".join(_painted(spans, width, colour=colour) + "\n" for spans in lines)
 
 
-def _painted(spans: Sequence[Span], width: int, *, colour: bool) -> str:
+def _painted(spans: Sequence[TextSpan], width: int, *, colour: bool) -> str:
     out, remaining = [], width
-    text = "".join(span for span, _ in spans).rstrip()
+    text = "".join(span for span, *_ in spans).rstrip()
     fits = cells(text) <= width
-    for span, tone in spans:
+    for span, tone, _ in spans:
         fitted = span if fits else cut(span, remaining) if cells(span) > remaining else span
         remaining -= cells(fitted)
         code = _CODES.get(tone)

@@ -72,7 +72,7 @@ def test_rows_lead_to_what_they_name() -> None:
 def test_a_review_that_was_never_made_leads_nowhere_and_says_what_stands_in_its_way() -> None:
     (row,) = reviews_table([REVIEW]).rows
     assert row.cells[0].ref is None
-    assert [cell.text for cell in row.cells[2:]] == ["parked", "0", "no marks"]
+    assert [cell.text for cell in row.cells[2:]] == ["parked", "0", "–", "–", "no marks"]
 
 
 def test_a_file_leads_nowhere() -> None:

@@ -219,7 +219,7 @@ def test_names_too_long_for_their_column_stand_whole_above_their_row() -> None:
         TableRow((Cell(f"breakout_48h x {name}"), Cell("7"), Cell("+1.00")), faint=name == "roi")
         for name in ("roi", "stop")
     )
-    lines = ["".join(text for text, _ in line) for line in table_lines(Table(columns, rows), 26)]
+    lines = ["".join(span.text for span in line) for line in table_lines(Table(columns, rows), 26)]
     assert [line.rstrip() for line in lines[1:]] == [
         "~ breakout_48h x roi",
         "                  7  +1.00",
@@ -235,7 +235,7 @@ def test_one_wide_row_does_not_break_all_the_others() -> None:
     rows = tuple(
         TableRow((Cell(f"ft-{n} ENJ/USDT"), Cell(text), Cell("+1.00"))) for n, text in enumerate(held)
     )
-    lines = ["".join(text for text, _ in line).rstrip() for line in table_lines(Table(columns, rows), 30)]
+    lines = ["".join(span.text for span in line).rstrip() for line in table_lines(Table(columns, rows), 30)]
     assert lines == [
         "  Position        Held   USDT",
         *(f"  ft-{n} ENJ/USDT  3.1 h  +1.00" for n in range(5)),
@@ -350,7 +350,7 @@ def test_cutting_padding_and_wrapping_keep_to_their_width(text: str, width: int)
 def test_a_title_keeps_its_per_cent_sign_where_no_cell_needs_its_room() -> None:
     columns = (Column("Rule", right=False), Column("95 %"), Column("Share of it %"))
     rows = (TableRow((Cell("H-1"), Cell("-"), Cell("2"))),)
-    heading = ["".join(text for text, _ in line).rstrip() for line in table_lines(Table(columns, rows), 40)][
-        :-1
-    ]
+    heading = [
+        "".join(span.text for span in line).rstrip() for line in table_lines(Table(columns, rows), 40)
+    ][:-1]
     assert [line.split() for line in heading] == [["Share"], ["Rule", "95", "%", "of", "it", "%"]]

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from retro.app.questions.spreadsheet import COLUMNS
+from retro.app.questions.lists.spreadsheet import COLUMNS
 from retro.model import Position
 from retro.report import PositionRetrospective
 from tests.worlds.commands import Retro, event, retro, round_trip, sample_db
@@ -259,3 +259,24 @@ def test_an_agent_that_tells_nothing_for_weeks_is_named_as_silent(retro: Retro) 
     Path("config.toml").write_text("[service]\ndormant_weeks = 0\n")
     assert "silent_since" not in retro("agents", "--json").data[0]
     assert "Silent" not in retro("agents").out
+
+
+def test_a_list_is_narrowed_and_sorted(sample_db: Path, retro: Retro) -> None:
+    rows = {row["position_id"]: row for row in retro("--db", sample_db, "positions", "--json").data}
+    words = ("positions", "--where", "pnl<0 -open", "--sort", "-pnl")
+    lost = retro("--db", sample_db, *words, "--json").data
+    assert [row["final_pnl"] for row in lost] == sorted(
+        (row["final_pnl"] for row in rows.values() if row["final_pnl"] is not None and row["final_pnl"] < 0),
+        reverse=True,
+    )
+    page = retro("--db", sample_db, *words, "--limit", "2", "--json").data
+    following = retro("--db", sample_db, *words, "--after", page[-1]["position_id"], "--json").data
+    assert page + following == lost
+    sheet = retro("--db", sample_db, *words, "--format", "csv").out
+    assert [row["position_id"] for row in csv.DictReader(io.StringIO(sheet))] == [
+        row["position_id"] for row in lost
+    ]
+    refused = retro("--db", sample_db, "positions", "--where", "pnl<x")
+    assert (refused.code, refused.out) == (2, "")
+    assert "filter: pnl: 'x' is not a number" in refused.err
+    assert "none of the" in retro("--db", sample_db, "positions", "--where", "nowhere").err

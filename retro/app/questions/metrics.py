@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from retro.config import Config, SourceTable
     from retro.store.jobs.backlog import Backlog
 
-__all__ = ["metrics"]
+__all__ = ["changed_at", "metrics"]
 
 _STATES: Final = ("awake", "dormant", "dead", "new")
 
@@ -110,9 +110,9 @@ def _of_sources(conn: Connection, config: Config, host: str, now: int) -> list[M
     ages, failed = [], []
     for source in config.source:
         labels = {"kind": source.kind, "path": str(source.path)}
-        changed_at = _changed_at(source)
-        if changed_at is not None:
-            ages.append((labels, max(0.0, now / SECOND - changed_at)))
+        at = changed_at(source)
+        if at is not None:
+            ages.append((labels, max(0.0, now / SECOND - at)))
         failed.append((labels, float(key_of(source, host) in alarms)))
     return [
         _gauge("retro_source_age_seconds", "For how long the files of a source have not changed.", ages),
@@ -120,7 +120,7 @@ def _of_sources(conn: Connection, config: Config, host: str, now: int) -> list[M
     ]
 
 
-def _changed_at(source: SourceTable) -> float | None:
+def changed_at(source: SourceTable) -> float | None:
     """When the newest file of a source changed, in seconds since 1970; None where there is none."""
     stamps = []
     for end in ADAPTERS[source.kind].beside:

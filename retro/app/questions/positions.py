@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from retro.app.questions.bounds import ListPart, part_of
-from retro.app.settlement.book import SettledBook, is_stale, listed_rows, row_at
+from retro.app.questions.screens.signs import BookLag, book_lag
+from retro.app.settlement.book import SettledBook, listed_rows, row_at
 from retro.app.settlement.settle import settled_book
 from retro.errors import UnknownError
 from retro.report.overviews import PositionOverview
 from retro.store.books import pages
+from retro.store.conditions import EVERY_ROW
 from retro.store.life import LifeReader
 
 if TYPE_CHECKING:
     from retro.app.questions.bounds import ListBounds
     from retro.app.settlement.settings import AgentSettings
     from retro.evaluate.position.summary import PositionSummary
+    from retro.store.conditions import Selection
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
@@ -23,51 +26,60 @@ __all__ = ["book_part", "count_positions", "overview_of", "positions", "stored_p
 
 
 def positions(
-    store: Store, agent: Agent, settings: AgentSettings, bounds: ListBounds
+    store: Store, agent: Agent, settings: AgentSettings, bounds: ListBounds, selection: Selection = EVERY_ROW
 ) -> ListPart[PositionOverview]:
-    """Positions of the agent in order of their entries; the cursor is the id of one of them."""
+    """Positions of the agent in order of their entries, or as selected; the cursor is the id of one of them."""
     with settled_book(store, agent.name, settings, measured=False) as book:
-        rows, following = book_part(book, bounds)
+        rows, following = book_part(book, bounds, selection)
     return ListPart(tuple(overview_of(row, agent.name) for row in rows), following)
 
 
 def stored_positions(
-    store: Store, agent: Agent, settings: AgentSettings, bounds: ListBounds
-) -> tuple[ListPart[PositionOverview], bool]:
-    """The same as the book has them now, and whether facts have come since it was settled: a reader settles nothing."""
+    store: Store, agent: Agent, settings: AgentSettings, bounds: ListBounds, selection: Selection = EVERY_ROW
+) -> tuple[ListPart[PositionOverview], BookLag | None]:
+    """The same as the book has them now, and what it does not know yet: a reader settles nothing."""
     with store.read() as conn:
         book = SettledBook(LifeReader(conn, agent.name), agent, settings)
-        rows, following = book_part(book, bounds)
-        behind = is_stale(conn, agent.name, settings)
+        rows, following = book_part(book, bounds, selection)
+        behind = book_lag(conn, agent.name, settings)
     return ListPart(tuple(overview_of(row, agent.name) for row in rows), following), behind
 
 
-def stored_position(store: Store, agent: Agent, name: str) -> PositionOverview:
-    """One position as the book has it now; `UnknownError` where it has none of that name."""
+def stored_position(store: Store, agent: Agent, name: str, as_of: int | None = None) -> PositionOverview:
+    """One position as the book has it now, or knew it at `as_of`; `UnknownError` where it has none of that name."""
     with store.read() as conn:
         place = pages.place_of(conn, agent.name, name)
-        if place is None:
+        if place is None or (as_of is not None and place.opened_at > as_of):
             raise UnknownError(
                 f"agent {agent.name} has no position {name!r}; `retro positions` lists what it has"
             )
-        return overview_of(row_at(conn, agent.name, place), agent.name)
+        return overview_of(row_at(conn, agent.name, place, as_of), agent.name)
 
 
-def book_part(book: SettledBook, bounds: ListBounds) -> ListPart[PositionSummary]:
+def book_part(
+    book: SettledBook, bounds: ListBounds, selection: Selection = EVERY_ROW
+) -> ListPart[PositionSummary]:
     """The same as rows of a book that is open."""
     place = None if bounds.after is None else pages.place_of(book.conn, book.name, bounds.after)
     if bounds.after is not None and place is None:
         raise UnknownError(
             f"after: agent {book.name} has no position {bounds.after!r}; name one that `retro positions` lists"
         )
-    rows = listed_rows(book.conn, book.name, limit=bounds.with_one_more, after=place, newest=bounds.newest)
+    rows = listed_rows(
+        book.conn,
+        book.name,
+        limit=bounds.with_one_more,
+        after=place,
+        newest=bounds.newest,
+        selection=selection,
+    )
     return part_of(rows, bounds, lambda row: row.position)
 
 
-def count_positions(store: Store, agent: Agent) -> int:
-    """How many positions the agent's book holds."""
+def count_positions(store: Store, agent: Agent, selection: Selection = EVERY_ROW) -> int:
+    """How many positions the agent's book holds, or of those how many are selected."""
     with store.read() as conn:
-        return pages.count_positions(conn, agent.name)
+        return pages.count_positions(conn, agent.name, selection)
 
 
 def overview_of(row: PositionSummary, agent: str) -> PositionOverview:

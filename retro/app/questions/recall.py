@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from retro.app.experience.door import memory, translate_memory_errors
 from retro.app.questions.evaluators.context import AttributionQuestion, multipliers
 from retro.app.questions.experience import MemoryQuestion, facts_and_settings
+from retro.app.questions.library.items import FoundItems, LibrarySearch, search_items
 from retro.store.facts import agents
 
 if TYPE_CHECKING:
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
     from memory import Hit, Kelly, Validation
     from retro.app.questions.experience import Experience
 
-__all__ = ["KellyQuestion", "RecallQuestion", "ValidationQuestion", "kelly", "recall", "validate"]
+__all__ = ["KellyQuestion", "RecallQuestion", "ValidationQuestion", "beside", "kelly", "recall", "validate"]
+
+_BESIDE: Final = 5
+"""Texts of the library that a recall shows beside its memories."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +62,19 @@ def recall(experience: Experience, question: RecallQuestion) -> list[Hit]:
             attributed=attributed,
             settings=experience.settings(conn, question.agent),
         )
+
+
+def beside(experience: Experience, question: RecallQuestion, *, now: int | None = None) -> FoundItems:
+    """What the library says about such a situation, as context beside the memories; at most five texts."""
+    words = [question.strategy, question.symbol, question.direction, question.regime]
+    words += [f"{name} {value}" for name, value in question.context.items() if value is not None]
+    text = " ".join(str(word) for word in words if word)
+    if not text:
+        return FoundItems(
+            model="", note="say with --context, --strategy or --symbol what the library is to be asked"
+        )
+    asked = LibrarySearch(text=text, agent=question.agent, as_of=question.as_of, k=_BESIDE)
+    return search_items(experience, asked, now=now)
 
 
 def _attributed(experience: Experience, question: RecallQuestion) -> dict[str, float]:

@@ -11,15 +11,19 @@ from retro.periods import format_instant
 from retro.present.page.revision import changes
 from retro.report.document import read
 from retro.report.overviews import ReviewOverview
+from retro.store.conditions import EVERY_ROW
 from retro.store.jobs import pages
 from retro.store.jobs import reviews as ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sqlalchemy import Connection
+
     from retro.app.questions.bounds import ListBounds, ListPart
     from retro.present.page.revision import Change
     from retro.report.document import Document
+    from retro.store.conditions import Selection
     from retro.store.database import Store
     from retro.store.jobs.reviews import Review, StoredRevision
 
@@ -29,6 +33,7 @@ __all__ = [
     "compare",
     "count_reviews",
     "every_review",
+    "neighbours",
     "overview_of",
     "reviews",
     "stored",
@@ -46,11 +51,15 @@ class Stored(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReviewsQuestion:
-    """The reviews of one agent or of all, in one state or in any; the cursor of its bounds is a review's id."""
+    """The reviews of one agent or of all, in one state or in any, as selected; the cursor of its bounds is a review's id.
+
+    As of an instant a review is what its newest revision of then made it; what was owed then nobody knows any more.
+    """
 
     agent: str | None = None
     state: str | None = None
     bounds: ListBounds = EVERYTHING
+    selection: Selection = EVERY_ROW
 
 
 def reviews(store: Store, question: ReviewsQuestion) -> ListPart[Review]:
@@ -65,8 +74,20 @@ def reviews(store: Store, question: ReviewsQuestion) -> ListPart[Review]:
             agent=question.agent,
             state=question.state,
             newest=bounds.newest,
+            selection=question.selection,
         )
+        if question.selection.as_of is not None:
+            rows = _as_made(conn, rows, question.selection.as_of)
     return part_of(rows, bounds, lambda review: review.id)
+
+
+def _as_made(conn: Connection, rows: list[Review], as_of: int) -> list[Review]:
+    """Reviews as they were made by an instant."""
+    made = pages.revisions_by(conn, [review.key for review in rows], as_of)
+    return [
+        review._replace(state="done", reason=None, revision=made[review.key][0], done_at=made[review.key][1])
+        for review in rows
+    ]
 
 
 def every_review(store: Store, question: ReviewsQuestion) -> Iterator[Review]:
@@ -77,7 +98,13 @@ def every_review(store: Store, question: ReviewsQuestion) -> Iterator[Review]:
 def count_reviews(store: Store, question: ReviewsQuestion) -> int:
     """How many there are, whatever the bounds."""
     with store.read() as conn:
-        return pages.count_reviews(conn, question.agent, question.state)
+        return pages.count_reviews(conn, question.agent, question.state, question.selection)
+
+
+def neighbours(store: Store, review: Review) -> tuple[Review | None, Review | None]:
+    """The reviews of its agent and kind that are done before it and after it."""
+    with store.read() as conn:
+        return pages.next_of_kind(conn, review, earlier=True), pages.next_of_kind(conn, review)
 
 
 def overview_of(review: Review) -> ReviewOverview:
@@ -94,18 +121,25 @@ def overview_of(review: Review) -> ReviewOverview:
         attempts=review.attempts,
         backfill=review.backfill,
         reason=review.reason,
+        result=review.result,
+        against_nothing=review.against_nothing,
     )
 
 
-def stored(store: Store, id: str, agent: str | None = None) -> Stored:  # noqa: A002  the field's name
+def stored(store: Store, id: str, agent: str | None = None, *, as_of: int | None = None) -> Stored:  # noqa: A002  the field's name
     """The newest revision of a review, or the one that `ID@2` names; `UnknownError` says in what state it is.
 
-    `agent`: whose it must be; another's is as if it were not there.
+    `agent`: whose it must be; another's is as if it were not there. `as_of`: the newest that was finished by then.
     """
     name, _, number = id.rpartition("@")
     revision = int(number) if name and number.isascii() and number.isdigit() else None
     with store.read() as conn:
         review = ledger.by_id(conn, name if revision is not None else id, agent)
+        if as_of is not None:
+            made = pages.revisions_by(conn, [review.key], as_of).get(review.key)
+            if made is None or made[0] < (revision or 0):
+                raise UnknownError(f"{review.id} was not made by {format_instant(as_of)}")
+            revision = made[0] if revision is None else revision
         stored_revision = ledger.revision_of(conn, review.key, revision)
     if stored_revision is not None and stored_revision.purged_at is not None:
         raise UnknownError(_purged(review, stored_revision))

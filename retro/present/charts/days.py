@@ -30,8 +30,12 @@ def equity_curve(
     unit: str = "",
     palette: Palette = INLINE,
     ident: str = "equity",
+    rows: str = "",
 ) -> str:
-    """Equity at the end of each day above its drawdown; cumulative pnl alone where no capital is known."""
+    """Equity at the end of each day above its drawdown; cumulative pnl alone where no capital is known.
+
+    `rows` is the id of a table of the days, for a cursor that goes along them.
+    """
     has_equity = opening is not None and all(day.equity is not None for day in days)
     if has_equity:
         levels = [opening or 0.0, *(day.equity or 0.0 for day in days)]
@@ -61,7 +65,17 @@ def equity_curve(
     title = "Equity and drawdown" if has_equity else "Cumulative PnL"
     description = f"from {money.amount(levels[0])} to {money.amount(levels[-1])} over {len(days)} days"
     description += f", deepest fall {percent(deep, 1)}" if shows_fall else ""
-    return document(WIDTH, height, body, ident=ident, title=title, desc=description, font=palette.font)
+    return document(
+        WIDTH,
+        height,
+        body,
+        ident=ident,
+        title=title,
+        desc=description,
+        font=palette.font,
+        rows=rows,
+        points=line[1:],
+    )
 
 
 def _rule(amount: float, text: str, plane: Plane, palette: Palette) -> tuple[str, str]:

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.figures import percent
 from retro.present.charts.bars import WIDTH
+from retro.present.charts.lives import lives
 from retro.present.charts.svg import INLINE, Palette, circle, document, label, polyline, rect, stroke
 from retro.present.charts.waterfall import waterfall
 from retro.present.page.diagrams import (
     HistogramDiagram,
+    LivesDiagram,
     RangeDiagram,
     ReliabilityDiagram,
     WaterfallDiagram,
@@ -62,6 +64,8 @@ def drawn_diagram(block: Diagram, *, palette: Palette = INLINE, ident: str = "di
         body, height, words = _histogram(block, palette)
     elif isinstance(block, WaterfallDiagram):
         body, height, words = waterfall(block, palette)
+    elif isinstance(block, LivesDiagram):
+        body, height, words = lives(block, palette)
     else:
         body, height, words = _steps(block, palette)
     title = block.title if cells(block.title) <= _TITLE else cut(block.title, _TITLE)

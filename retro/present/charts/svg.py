@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "DARK",
@@ -67,12 +70,26 @@ def num(value: float) -> str:
 
 
 def document(
-    width: float, height: float, body: list[str], *, ident: str, title: str, desc: str, font: str
+    width: float,
+    height: float,
+    body: list[str],
+    *,
+    ident: str,
+    title: str,
+    desc: str,
+    font: str,
+    rows: str = "",
+    points: Sequence[tuple[float, float]] = (),
 ) -> str:
-    """A whole SVG element: scales to its container, named and described for those who do not see it."""
+    """A whole SVG element: scales to its container, named and described for those who do not see it.
+
+    `rows` is the id of a table that says in words what lies at `points`, one row each, for a cursor.
+    """
+    places = " ".join(f"{num(round(x, 1))},{num(round(y, 1))}" for x, y in points)
+    extra = f' data-rows="{escape(rows)}" data-points="{places}"' if rows and places else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {num(width)} {num(height)}" width="{num(width)}"'
-        f' height="{num(height)}" role="img" aria-labelledby="{ident}-t {ident}-d" font-family="{escape(font)}"'
+        f' height="{num(height)}" role="img" aria-labelledby="{ident}-t {ident}-d"{extra} font-family="{escape(font)}"'
         f' font-size="12"><title id="{ident}-t">{escape(title)}</title><desc id="{ident}-d">{escape(desc)}</desc>'
         f"{''.join(body)}</svg>"
     )

@@ -9,7 +9,7 @@ from retro.figures import money_of, seconds_between
 from retro.present.charts.bars import WIDTH
 from retro.present.charts.plane import Plane, amount_axis, plane_of
 from retro.present.charts.svg import INLINE, Palette, circle, document, label, polygon, polyline, rect, stroke
-from retro.present.path import path_points, stepwise
+from retro.present.path import in_window, path_points, path_stops, stepwise
 from retro.present.scale import time_ticks
 from retro.present.widths import cells
 
@@ -33,23 +33,34 @@ def position_path(
     palette: Palette = INLINE,
     ident: str = "path",
     small: bool = False,
+    window: tuple[float, float] | None = None,
+    rows: str = "",
 ) -> str:
-    """A position's pnl from entry to exit by steps, with its checkpoints, its best exit and its exit marked."""
+    """A position's pnl from entry to exit by steps, with its checkpoints, its best exit and its exit marked.
+
+    `window`: only what lies between so many seconds since the entry and so many. `rows` is the id of a table whose rows
+    are the stops of the path, for a cursor that goes along them.
+    """
     height, bottom = (132.0, 110.0) if small else (212.0, 184.0)
-    whole = max(seconds_between(position.entry_at, position.path[-1].at), 1.0)
-    points = stepwise([(at / whole, pnl) for at, pnl in path_points(position)])
+    life = max(seconds_between(position.entry_at, position.path[-1].at), 1.0)
+    span = _Span(*(window or (0.0, life)), life)
+    points = [
+        (span.share(at), pnl)
+        for at, pnl in stepwise(in_window(path_points(position), (span.start, span.end)))
+    ]
     best = None
     if position.optimal_exit_at is not None and position.optimal_exit_pnl is not None:
-        at = seconds_between(position.entry_at, position.optimal_exit_at) / whole
-        best = (at, position.optimal_exit_pnl)
+        at = seconds_between(position.entry_at, position.optimal_exit_at)
+        best = (span.share(at), position.optimal_exit_pnl) if span.holds(at) else None
     amounts = [0.0, *(pnl for _, pnl in points), *([best[1]] if best else [])]
     low, high = min(amounts), max(amounts)
     plane = plane_of(low, high, 14 if small else 28, bottom - (10 if small else 24))
     body = [*amount_axis(plane, low, high, palette, unit), *_areas(points, plane, palette, ident)]
     body.append(polyline([(plane.x(share), plane.y(pnl)) for share, pnl in points], palette.ink))
-    body += _time_axis(whole, bottom, plane, palette)
-    body += _checkpoints(position, whole, plane, palette)
-    body += _ends(position, points, best, plane, palette, unit, named=not small)
+    body += _time_axis(span, bottom, plane, palette)
+    body += _checkpoints(position, span, plane, palette)
+    body += _ends(position, points, best, plane, palette, unit, span=span, named=not small)
+    stops = [stop for stop in path_stops(position) if span.holds(stop.seconds)] if rows else []
     return document(
         WIDTH,
         height,
@@ -58,14 +69,30 @@ def position_path(
         title=f"PnL of {position.position_id} from entry to {'now' if position.open else 'exit'}",
         desc=_description(position, unit),
         font=palette.font,
+        rows=rows,
+        points=[(plane.x(span.share(stop.seconds)), plane.y(stop.pnl)) for stop in stops],
     )
 
 
-def _time_axis(whole: float, bottom: float, plane: Plane, palette: Palette) -> list[str]:
-    """Ticks since the entry, in a life of so many seconds."""
+class _Span(NamedTuple):
+    """The seconds since the entry that are drawn, of a life of so many."""
+
+    start: float
+    end: float
+    life: float
+
+    def share(self, seconds: float) -> float:
+        return (seconds - self.start) / max(self.end - self.start, 1.0)
+
+    def holds(self, seconds: float) -> bool:
+        return self.start <= seconds <= self.end
+
+
+def _time_axis(span: _Span, bottom: float, plane: Plane, palette: Palette) -> list[str]:
+    """Ticks since the entry."""
     parts = []
-    for seconds, name in time_ticks(whole, 6):
-        x = plane.x(seconds / whole)
+    for seconds, name in time_ticks(span.end, 6, span.start):
+        x = plane.x(span.share(seconds))
         anchor = "middle" if x < plane.right_edge - 14 else "end"
         parts.append(stroke(x, bottom, x, bottom + 4, palette.quiet, width=0.8))
         parts.append(label(x, bottom + 16, name, palette.quiet, anchor=anchor, size=10.5))
@@ -89,11 +116,12 @@ def _areas(points: Sequence[tuple[float, float]], plane: Plane, palette: Palette
     ]
 
 
-def _checkpoints(position: PositionRetrospective, whole: float, plane: Plane, palette: Palette) -> list[str]:
+def _checkpoints(position: PositionRetrospective, span: _Span, plane: Plane, palette: Palette) -> list[str]:
     parts = []
     for point in position.pnl_trajectory[:-1]:
-        if point.pnl is not None:
-            x = plane.x(seconds_between(position.entry_at, point.at) / whole)
+        seconds = seconds_between(position.entry_at, point.at)
+        if point.pnl is not None and span.holds(seconds):
+            x = plane.x(span.share(seconds))
             y = plane.y(point.pnl)
             corners = [(x, y - 4.5), (x + 4.5, y), (x, y + 4.5), (x - 4.5, y)]
             parts.append(polygon(corners, palette.paper))
@@ -109,14 +137,15 @@ def _ends(
     palette: Palette,
     unit: str,
     *,
+    span: _Span,
     named: bool,
 ) -> list[str]:
-    """Entry, best exit and exit, the last two with their amount where there is room."""
+    """Entry, best exit and exit, as far as they lie in the picture; the last two with their amount where there is room."""
     money = money_of(unit, [pnl for _, pnl in points])
     (first, opened), (last, final) = points[0], points[-1]
     x, y = plane.x(last), plane.y(final)
     colour = palette.of(final)
-    parts = [circle(plane.x(first), plane.y(opened), 4, palette.paper, palette.ink)]
+    parts = [circle(plane.x(first), plane.y(opened), 4, palette.paper, palette.ink)] if not span.start else []
     exit_is_best = best is not None and abs(best[0] - last) < 1e-9
     boxes: list[_Box] = []
     if best is not None and not exit_is_best:
@@ -129,6 +158,8 @@ def _ends(
             wide = _LETTER * cells(caption)
             left = {"start": bx, "end": bx - wide}.get(anchor, bx - wide / 2)
             boxes.append(_Box(left, by - 25, left + wide, by))
+    if span.end < span.life:
+        return parts
     parts.append(circle(x, y, 4.5, colour, palette.paper))
     name = "now" if position.open else "best exit, taken" if exit_is_best else "exit"
     caption = f"{name} {money.signed(final)}"

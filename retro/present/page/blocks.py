@@ -34,6 +34,7 @@ __all__ = [
     "OddsLine",
     "Page",
     "PathChart",
+    "PathView",
     "Prose",
     "Quote",
     "Section",
@@ -57,13 +58,17 @@ def tone_of(value: float | None) -> Tone:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One labelled figure and what to know about it; `ref` is what it leads to."""
+    """One labelled figure and what to know about it; `ref` is what it leads to.
+
+    `name` is its path in the document it is of, such as risk.sharpe: by it one asks where it comes from.
+    """
 
     label: str
     value: str
     note: str = ""
     tone: Tone = "plain"
     ref: Reference | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,8 +280,19 @@ class Days:
 
 
 @dataclass(frozen=True, slots=True)
+class PathView:
+    """A way to another part of the same path."""
+
+    title: str
+    ref: Reference
+
+
+@dataclass(frozen=True, slots=True)
 class PathChart:
-    """A position's path: entry, checkpoints, best exit, exit, and its `result`; a `small` one is one of many."""
+    """A position's path: entry, checkpoints, best exit, exit, and its `result`; a `small` one is one of many.
+
+    `window`: only this part of it is drawn, in seconds since the entry; `views` lead to other parts.
+    """
 
     position: PositionRetrospective
     unit: str
@@ -284,6 +300,8 @@ class PathChart:
     result: str = ""
     tone: Tone = "plain"
     ref: Reference | None = None
+    window: tuple[float, float] | None = None
+    views: tuple[PathView, ...] = ()
 
 
 Block = FigureList | Table | Prose | Quote | Notes | Bars | Verdicts | OddsChart | Days | PathChart | Diagrams

@@ -11,6 +11,8 @@ __all__ = [
     "Diagram",
     "Diagrams",
     "HistogramDiagram",
+    "LifeLine",
+    "LivesDiagram",
     "RangeDiagram",
     "RangeRow",
     "ReliabilityDiagram",
@@ -105,7 +107,24 @@ class WaterfallDiagram:
     last: WaterfallStep
 
 
-Diagram = ReliabilityDiagram | RangeDiagram | HistogramDiagram | StepDiagram | WaterfallDiagram
+@dataclass(frozen=True, slots=True)
+class LifeLine:
+    """A life: (seconds since the common moment, share of what was put in), by steps; `text` says how it ended."""
+
+    label: str
+    points: tuple[tuple[float, float], ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LivesDiagram:
+    """Lives laid over each other, six at most, the first of them the one it is about."""
+
+    title: str
+    rows: tuple[LifeLine, ...]
+
+
+Diagram = ReliabilityDiagram | RangeDiagram | HistogramDiagram | StepDiagram | WaterfallDiagram | LivesDiagram
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from retro.present.page.blocks import (
 )
 from retro.present.page.labels import short_name
 from retro.present.page.report import result_text
+from retro.present.references import AgentReference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from retro.present.page.blocks import Block, Tone
     from retro.report.fleet import AgentWeek, FleetCurrency, FleetReport
 
-__all__ = ["page_of_fleet"]
+__all__ = ["page_of_fleet", "weeks_table"]
 
 _NAMED: Final = 3
 _TONES: Final[dict[str, Tone]] = {"alarm": "down", "silence": "warn", "parked": "down", "delivery": "down"}
@@ -38,6 +39,14 @@ _NOUNS: Final = {
     "delivery": ("failed message", "failed messages"),
     "proposal": ("proposal", "proposals"),
 }
+_COLUMNS: Final = (
+    Column("Agent", right=False, cut=12),
+    Column("Result"),
+    Column("vs inaction", spare=1),
+    Column("vs market", spare=2),
+    Column("Largest mover", right=False, cut=10, spare=3),
+    Column("Last event", right=False, spare=4),
+)
 
 
 def page_of_fleet(report: FleetReport) -> Page:
@@ -141,25 +150,30 @@ def _wishes(report: FleetReport) -> Section | None:
 def _weeks(report: FleetReport, money: dict[str, MoneyStyle]) -> Section | None:
     if not report.rows:
         return None
-    columns = (
-        Column("Agent", right=False, cut=12),
-        Column("Result"),
-        Column("vs inaction", spare=1),
-        Column("vs market", spare=2),
-        Column("Largest mover", right=False, cut=10, spare=3),
-        Column("Last event", right=False, spare=4),
-    )
-    rows = tuple(_week_row(row, money[row.currency]) for row in report.rows)
     note = "" if not report.omitted else "--limit N lists more; the sums above are of all."
-    blocks: tuple[Block, ...] = (Table(columns, rows, report.omitted, note), *_reasons(report.rows))
+    table = Table(_COLUMNS, _week_rows(report.rows, money), report.omitted, note)
+    blocks: tuple[Block, ...] = (table, *_reasons(report.rows))
     return Section("weeks", f"The week {report.week}" if report.week else "The agents", blocks)
+
+
+def weeks_table(rows: Sequence[AgentWeek], omitted: int) -> Table:
+    """The last complete week of agents in the order given, each in its own currency."""
+    amounts: dict[str, list[float | None]] = {}
+    for row in rows:
+        amounts.setdefault(row.currency, []).append(row.pnl)
+    money = {currency: money_of(currency, values) for currency, values in amounts.items()}
+    return Table(_COLUMNS, _week_rows(rows, money), omitted)
+
+
+def _week_rows(rows: Sequence[AgentWeek], money: dict[str, MoneyStyle]) -> tuple[TableRow, ...]:
+    return tuple(_week_row(row, money[row.currency]) for row in rows)
 
 
 def _week_row(row: AgentWeek, money: MoneyStyle) -> TableRow:
     mover = "" if row.mover is None else f"{short_name(row.mover)} {money.signed(row.mover_pnl)}"
     return TableRow(
         (
-            Cell(short_name(row.agent), "strong"),
+            Cell(short_name(row.agent), "strong", AgentReference(row.agent)),
             Cell(money.change(row.pnl), tone_of(row.pnl)),
             Cell(money.signed(row.against_nothing), tone_of(row.against_nothing)),
             Cell(percent(row.over_market, 2, signed=True), tone_of(row.over_market)),

@@ -169,7 +169,10 @@ def _in_short(buckets: list[Bucket], money: MoneyStyle) -> str:
 def _journal_facts(breakdowns: Breakdowns) -> tuple[Figure, ...]:
     def fact(label: str, name: str, value: str, note: str) -> Figure:
         return Figure(
-            label, value, breakdowns.reasons.get(name, "") if getattr(breakdowns, name) is None else note
+            label,
+            value,
+            breakdowns.reasons.get(name, "") if getattr(breakdowns, name) is None else note,
+            name=f"breakdowns.{name}",
         )
 
     return (

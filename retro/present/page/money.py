@@ -230,7 +230,8 @@ def risk_section(risk: Risk) -> Section:
 
     def fact(label: str, name: str, value: str, note: str) -> Figure:
         absent = getattr(risk, name) is None
-        return Figure(label, value, reason_text(risk.reasons, name) if absent else note)
+        said = reason_text(risk.reasons, name) if absent else note
+        return Figure(label, value, said, name=f"risk.{name}")
 
     def sure(note: str, interval: list[float] | None) -> str:
         return note if interval is None else f"{note}; 95 % {_range(interval)}"

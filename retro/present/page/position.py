@@ -183,14 +183,17 @@ def _hindsight(p: PositionRetrospective, money: MoneyStyle) -> Section:
         "still open, valued at the end" if p.open else f"{duration(p.duration_s)} in, {moment(p.exit_at)} UTC"
     )
     rows = (
-        Figure("Peak PnL", money.change(p.mfe), peak if p.mfe is not None else absent("mfe")),
-        Figure("Deepest loss", money.change(p.mae), trough if p.mae is not None else absent("mae")),
-        Figure("Optimal exit", money.change(p.optimal_exit_pnl), best),
-        Figure("Actual exit", money.change(p.final_pnl), exit_note),
+        Figure("Peak PnL", money.change(p.mfe), peak if p.mfe is not None else absent("mfe"), name="mfe"),
+        Figure(
+            "Deepest loss", money.change(p.mae), trough if p.mae is not None else absent("mae"), name="mae"
+        ),
+        Figure("Optimal exit", money.change(p.optimal_exit_pnl), best, name="optimal_exit_pnl"),
+        Figure("Actual exit", money.change(p.final_pnl), exit_note, name="final_pnl"),
         Figure(
             "Regret",
             money.amount(p.regret),
             "optimal less actual exit" if p.regret is not None else absent("regret"),
+            name="regret",
         ),
         Figure(
             "Regret ratio",
@@ -198,6 +201,7 @@ def _hindsight(p: PositionRetrospective, money: MoneyStyle) -> Section:
             "1 = luck: what a walk without drift would leave behind"
             if p.regret_ratio is not None
             else absent("regret_ratio"),
+            name="regret_ratio",
         ),
     )
     note = Prose(
@@ -219,6 +223,7 @@ def _alternatives(p: PositionRetrospective, money: MoneyStyle) -> Section:
             money.change(getattr(p, name)),
             note if getattr(p, name) is not None else reason_text(p.reasons, name),
             tone_of(getattr(p, name)),
+            name=name,
         )
         for name, label, note in comparisons
     )
@@ -238,6 +243,7 @@ def _afterwards(p: PositionRetrospective, money: MoneyStyle) -> Section | None:
             label,
             money.change(getattr(p, name)),
             note if getattr(p, name) is not None else reason_text(p.reasons, name),
+            name=name,
         )
         for name, label, note in figures
     )

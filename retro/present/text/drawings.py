@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from retro.figures import money_of, seconds_between
 from retro.present.path import path_points, stepwise
 from retro.present.scale import amount_ticks, time_ticks
-from retro.present.widths import cells
+from retro.present.widths import TextSpan, cells, line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retro.present.widths import Line, Span
+    from retro.present.widths import Line
     from retro.report import PositionRetrospective
 
 __all__ = ["LEVELS_OF_ODDS", "diverging", "drawn_path", "odds_line", "spark_line"]
@@ -109,21 +109,21 @@ def drawn_path(position: PositionRetrospective, width: int, currency: str) -> li
     frame = _Frame(max(points[-1][0], 1.0), low, high, max(20, width - margin - 4), _ROWS)
     grid = _traced(points, frame)
     zero = frame.dot(0, 0.0)[1] // 4
-    rows: list[list[Span]] = [
+    rows: list[list[TextSpan]] = [
         [
-            (chr(0x2800 + bits), "plain") if bits else ("─", "faint") if y == zero else (" ", "plain")
-            for bits in line
+            TextSpan(chr(0x2800 + bits)) if bits else TextSpan("─", "faint") if y == zero else TextSpan(" ")
+            for bits in dots
         ]
-        for y, line in enumerate(grid)
+        for y, dots in enumerate(grid)
     ]
     for seconds, pnl, glyph in marks:
         x, y = frame.dot(seconds, pnl)
-        rows[y // 4][x // 2] = (glyph, "strong")
+        rows[y // 4][x // 2] = TextSpan(glyph, "strong")
     named = {frame.dot(0, tick)[1] // 4: labels[tick] for tick in ticks}
     out: list[Line] = []
     for y, row in enumerate(rows):
         label = named.get(y, "")
-        out.append(((f"  {label.rjust(margin - 2)} {'┤' if label else '│'}", "faint"), *row))
+        out.append(line((f"  {label.rjust(margin - 2)} {'┤' if label else '│'}", "faint"), *row))
     return [*out, *_time_axis(frame, margin), _legend(position, margin)]
 
 
@@ -164,7 +164,7 @@ def _time_axis(frame: _Frame, margin: int) -> list[Line]:
             labels[x : x + len(label)] = label
             free = x + len(label) + 1
     indent = " " * (margin + 1)
-    return [((f"{indent}└{''.join(axis)}", "faint"),), ((f"{indent} {''.join(labels)}", "faint"),)]
+    return [line((f"{indent}└{''.join(axis)}", "faint")), line((f"{indent} {''.join(labels)}", "faint"))]
 
 
 def _legend(position: PositionRetrospective, margin: int) -> Line:
@@ -177,4 +177,4 @@ def _legend(position: PositionRetrospective, margin: int) -> Line:
     else:
         name = "now" if position.open else "exit"
         words.append(f"{EXIT} {name}, the best moment" if position.optimal_exit_at else f"{EXIT} {name}")
-    return ((f"{' ' * (margin + 2)}{'   '.join(words)}", "faint"),)
+    return line((f"{' ' * (margin + 2)}{'   '.join(words)}", "faint"))

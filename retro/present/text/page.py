@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retro.present.page.blocks import Block, Headline, Page, Section, Tone, Verdict
+    from retro.present.references import Reference
     from retro.present.widths import Line
 
-__all__ = ["text_of"]
+__all__ = ["lines_of", "text_of"]
 
 _INDENT: Final = "  "
 _DAYS: Final = 31
@@ -43,19 +44,25 @@ _NARROWEST: Final = 60
 def text_of(page: Page, *, width: int = 80, colour: bool = False) -> str:
     """The page as text, no line wider than `width` (60 at least)."""
     width = max(width, _NARROWEST)
-    lines = _headline(page.headline, width)
-    for section in page.sections:
-        lines += _section(section, width)
+    return paint((row for part in lines_of(page, width) for row in part), width, colour=colour)
+
+
+def lines_of(page: Page, width: int) -> list[list[Line]]:
+    """The page as lines of `width` columns (60 at least): those of its headline, of each section, of its foot."""
+    width = max(width, _NARROWEST)
+    parts = [_headline(page.headline, width), *(_section(section, width) for section in page.sections)]
     if page.foot:
-        lines += [(), (("─" * width, "faint"),)]
-        lines += [line((text, "faint")) for foot in page.foot for text in wrap(foot, width)]
-    return paint(lines, width, colour=colour)
+        rule = line(("─" * width, "faint"))
+        parts.append([(), rule, *(line((text, "faint")) for foot in page.foot for text in wrap(foot, width))])
+    return parts
 
 
 def _headline(head: Headline, width: int) -> list[Line]:
     mark = {"up": "▲ ", "down": "▼ "}.get(head.tone, "")
-    lines: list[Line] = [((text, "strong"),) for text in wrap(f"{head.kicker.upper()}: {head.title}", width)]
-    lines += [((text, "faint"),) for text in wrap(head.subtitle, width)]
+    lines: list[Line] = [
+        line((text, "strong")) for text in wrap(f"{head.kicker.upper()}: {head.title}", width)
+    ]
+    lines += [line((text, "faint")) for text in wrap(head.subtitle, width)]
     lines.append(())
     lines += [line(_INDENT, (text, head.tone)) for text in wrap(f"{mark}{head.result}", width - 2)]
     lines += [line(_INDENT, text) for text in wrap(head.why, width - 2)]
@@ -121,20 +128,22 @@ def _facts(rows: Sequence[Figure], width: int) -> list[Line]:
             lines += _hung(head, wrap(row.note, width - label - 4), label + 4)
         elif cells(row.value) > value or width - start < 24 or not row.note:
             value_lines = wrap(row.value, width - label - 4)
-            lines += _hung(head, value_lines, label + 4, row.tone)
+            lines += _hung(head, value_lines, label + 4, row.tone, row.ref)
             lines += [
                 line(" " * (label + 4), (text, "faint")) for text in wrap(row.note, width - label - 4) if text
             ]
         else:
             first, *continuation = wrap(row.note, width - start)
-            lines.append((*head, (pad(row.value, value), row.tone), ("  " + first, "plain")))
+            lines.append(line(*head, (pad(row.value, value), row.tone, row.ref), "  " + first))
             lines += [line(" " * start, text) for text in continuation]
     return lines
 
 
-def _hung(head: Line, texts: list[str], indent: int, tone: Tone = "plain") -> list[Line]:
+def _hung(
+    head: Line, texts: list[str], indent: int, tone: Tone = "plain", ref: Reference | None = None
+) -> list[Line]:
     first, *continuation = texts
-    return [(*head, (first, tone)), *(line(" " * indent, (text, tone)) for text in continuation)]
+    return [line(*head, (first, tone, ref)), *(line(" " * indent, (text, tone)) for text in continuation)]
 
 
 def _prose(block: Prose, width: int) -> list[Line]:
@@ -240,9 +249,11 @@ def _odds(block: OddsChart, width: int) -> list[Line]:
 
 def _verdict(row: Verdict, name: int, width: int) -> list[Line]:
     average = f"{row.average_text} avg" if row.average_text and row.role == "entry" else row.average_text
-    head = line("▸ ", (pad(row.name, max(name, min(24, cells(row.name)))), "strong"), f" {row.role:<5} ")
+    head = line(
+        "▸ ", (pad(row.name, max(name, min(24, cells(row.name)))), "strong", row.ref), f" {row.role:<5} "
+    )
     head += line((row.verdict, row.tone))
-    room = width - sum(cells(text) for text, _ in head) - cells(average)
+    room = width - sum(cells(span.text) for span in head) - cells(average)
     doubt = f" ({row.doubt})"
     beside = cells(doubt) + 2 <= room
     head += line(pad(doubt if beside else "", room), (average, tone_of(row.average)))

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 from retro.present.page.blocks import Cell
 from retro.present.text.drawings import spark_line
-from retro.present.widths import cells, cut, line, pad, words, wrap
+from retro.present.widths import TextSpan, cells, cut, line, pad, words, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retro.present.page.blocks import Column, Table, TableRow
-    from retro.present.widths import Line, Span
+    from retro.present.widths import Line
 
-__all__ = ["table_lines"]
+__all__ = ["heading_lines", "row_lines", "table_lines", "widest_cells"]
 
 _GAP: Final = 2
 _INDENT: Final = 2
@@ -69,19 +69,54 @@ def _layout(table: Table, room: int) -> tuple[list[int], list[int]]:
 
 
 def _layout_of(table: Table, rows: Sequence[TableRow], room: int) -> tuple[list[int], list[int]]:
-    natural = [
-        min(room, max(_title_width(column), *(cells(row.cells[i].text) for row in rows), 1))
-        for i, column in enumerate(table.columns)
-    ]
-    column_indices = list(range(len(table.columns)))
+    return _chosen(table.columns, widest_cells(table.columns, rows), room)
+
+
+def _chosen(columns: Sequence[Column], widest: Sequence[int], room: int) -> tuple[list[int], list[int]]:
+    """Which of the columns have room, and how wide each is; `widest`: what each asks for."""
+    natural = [min(room, width) for width in widest]
+    column_indices = list(range(len(columns)))
     while True:
-        widths = _fitted(
-            [natural[i] for i in column_indices], [table.columns[i].cut for i in column_indices], room
-        )
-        spare = max(column_indices, key=lambda i: table.columns[i].spare)
-        if sum(widths) + _GAP * (len(column_indices) - 1) <= room or not table.columns[spare].spare:
+        widths = _fitted([natural[i] for i in column_indices], [columns[i].cut for i in column_indices], room)
+        spare = max(column_indices, key=lambda i: columns[i].spare)
+        if sum(widths) + _GAP * (len(column_indices) - 1) <= room or not columns[spare].spare:
             return column_indices, widths
         column_indices.remove(spare)
+
+
+def widest_cells(columns: Sequence[Column], rows: Sequence[TableRow]) -> list[int]:
+    """How wide each column would like to be: as its title, and as the widest cell of it."""
+    drawn = [_with_sparks(row) for row in rows]
+    return [
+        max(_title_width(column), *(cells(row.cells[i].text) for row in drawn), 1)
+        for i, column in enumerate(columns)
+    ]
+
+
+def heading_lines(columns: Sequence[Column], widest: Sequence[int], width: int) -> list[Line]:
+    """The titles over the rows that `row_lines` draws."""
+    column_indices, widths = _chosen(columns, widest, width - _INDENT)
+    return _heading([columns[i] for i in column_indices], widths)
+
+
+def row_lines(
+    columns: Sequence[Column], widest: Sequence[int], rows: Sequence[TableRow], width: int
+) -> list[Line]:
+    """Rows of a list that is longer than a screen: one line each, in columns that the rows not drawn now may share.
+
+    A name too wide for its column is cut, for it stands whole where its row leads to.
+    """
+    column_indices, widths = _chosen(columns, widest, width - _INDENT)
+    lines = []
+    for row in map(_with_sparks, rows):
+        spans: list[TextSpan] = []
+        for k, (i, room) in enumerate(zip(column_indices, widths, strict=True)):
+            cell = row.cells[i] if i < len(row.cells) else Cell("")
+            text = pad(cell.text, room, right=columns[i].right)
+            gap = " " * (_GAP if k else _INDENT)
+            spans += line(gap, (text, "faint" if row.faint else cell.tone, cell.ref))
+        lines.append(tuple(spans))
+    return lines
 
 
 def _figures_width(row: TableRow, columns: Sequence[Column]) -> int:
@@ -154,19 +189,21 @@ def _row(
     if row.heads:
         return [line("  ", (row.cells[0].text, "strong"))]
     row_cells = [row.cells[i] for i in column_indices]
-    mark: Span = ("~ " if row.faint else " " * _INDENT, "faint")
+    mark = TextSpan("~ " if row.faint else " " * _INDENT, "faint")
     lines: list[Line] = []
     names = _names(columns)
     if names and _breaks(row_cells, columns, widths):
         places = zip(row_cells[:names], widths, strict=False)
         name_text = (" " * _GAP).join(cell.text + " " * (width - cells(cell.text)) for cell, width in places)
-        lines = [(mark, (cut(name_text, room - _INDENT), "faint" if row.faint else row_cells[0].tone))]
-        mark, row_cells[:names] = (" " * _INDENT, "faint"), [Cell("")] * names
+        first = row_cells[0]
+        tone = "faint" if row.faint else first.tone
+        lines = [line(mark, (cut(name_text, room - _INDENT), tone, first.ref))]
+        mark, row_cells[:names] = TextSpan(" " * _INDENT, "faint"), [Cell("")] * names
         widths = _widened(row_cells, columns, widths, names)
-    spans: list[Span] = [mark]
+    spans: list[TextSpan] = [mark]
     for k, (cell, column, width) in enumerate(zip(row_cells, columns, widths, strict=True)):
-        spans.append((" " * _GAP if k else "", "plain"))
-        spans.append((pad(cell.text, width, right=column.right), "faint" if row.faint else cell.tone))
+        text = pad(cell.text, width, right=column.right)
+        spans += line(" " * _GAP if k else "", (text, "faint" if row.faint else cell.tone, cell.ref))
     return [*lines, tuple(spans)]
 
 

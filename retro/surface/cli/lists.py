@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -12,15 +11,22 @@ import typer
 from retro.app.questions.bounds import EVERYTHING, ListBounds
 from retro.errors import UsageError
 from retro.surface.cli.context import call
-from retro.surface.cli.screen import After, Limit, Newest, print_rows, screen_rows, show_table
+from retro.surface.cli.screen import (
+    After,
+    Limit,
+    Newest,
+    Where,
+    print_rows,
+    screen_rows,
+    selected,
+    show_table,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from retro.app.questions.bounds import ListPart
-    from retro.app.questions.spreadsheet import CellValue
     from retro.app.settlement.settings import AgentSettings
     from retro.report.overviews import PositionOverview
+    from retro.store.conditions import Selection
     from retro.store.facts.agents import Agent
     from retro.store.facts.faults import NumberedFault
     from retro.store.facts.rulings import Ruling
@@ -51,44 +57,60 @@ def positions(
     context: typer.Context,
     agent: AgentName = None,
     form: Annotated[str, typer.Option("--format", metavar="text|csv|json")] = "text",
+    where: Where = "",
+    sort: Annotated[
+        str,
+        typer.Option(
+            "--sort", metavar="COLUMN", help="by pnl, inaction, regret, held ...; -pnl: greatest first"
+        ),
+    ] = "",
     limit: Limit = None,
     after: After = None,
     newest: Newest = False,
 ) -> None:
     """List an agent's positions with what they made, in order of their entries.
 
-    Example: retro positions --format csv > positions.csv
+    Example: retro positions --where "pnl<0 held>1d" --sort -regret
     """
     if context.invoked_subcommand is not None:
         return
     form = "json" if call.json else form
     if form not in {"text", "csv", "json"}:
         raise UsageError("--format takes text, csv or json")
-    bounds = ListBounds(limit, after, newest)
+    from retro.app.questions.lists.filters import POSITIONS
+
+    if sort and newest:
+        raise UsageError("--newest is the order of time: leave it out, or --sort")
+    bounds, selection = ListBounds(limit, after, newest), selected(where, POSITIONS, sort)
     agent_record = call.agent(agent)
     settings = call.settings(agent_record)
     if form == "csv":
-        _write_spreadsheet(agent_record, settings, bounds)
+        _write_spreadsheet(agent_record, settings, bounds, selection)
     else:
-        _list_positions(agent_record, settings, bounds, as_json=form == "json")
+        _list_positions(agent_record, settings, bounds, selection, as_json=form == "json")
 
 
-def _write_spreadsheet(agent: Agent, settings: AgentSettings, bounds: ListBounds) -> None:
-    from retro.app.questions.spreadsheet import COLUMNS, spreadsheet_part
+def _write_spreadsheet(
+    agent: Agent, settings: AgentSettings, bounds: ListBounds, selection: Selection
+) -> None:
+    from retro.app.questions.lists.spreadsheet import COLUMNS, spreadsheet_part
+    from retro.present.sheet import sheet_lines
 
     print_rows(
-        lambda part: spreadsheet_part(call.store, agent, settings, part),
+        lambda part: spreadsheet_part(call.store, agent, settings, part, selection),
         bounds,
         lambda row: str(row[0]),
-        lambda rows: call.out_parts(_csv_lines([COLUMNS], rows)),
+        lambda rows: call.out_parts(sheet_lines(COLUMNS, rows)),
     )
 
 
-def _list_positions(agent: Agent, settings: AgentSettings, bounds: ListBounds, *, as_json: bool) -> None:
+def _list_positions(
+    agent: Agent, settings: AgentSettings, bounds: ListBounds, selection: Selection, *, as_json: bool
+) -> None:
     from retro.app.questions import positions as subject
 
     def read(part: ListBounds) -> ListPart[PositionOverview]:
-        return subject.positions(call.store, agent, settings, part)
+        return subject.positions(call.store, agent, settings, part, selection)
 
     if as_json:
         print_rows(
@@ -98,11 +120,16 @@ def _list_positions(agent: Agent, settings: AgentSettings, bounds: ListBounds, *
             lambda rows: call.out_json_rows(row.document() for row in rows),
         )
         return
-    rows = screen_rows(read, bounds, lambda: subject.count_positions(call.store, agent), "positions")
+    rows = screen_rows(
+        read, bounds, lambda: subject.count_positions(call.store, agent, selection), "positions"
+    )
     if rows:
         from retro.present.page.screens.lists import positions_table
 
         show_table(positions_table(rows, settings.base_currency))
+    elif bounds.after is None and selection.where:
+        total = subject.count_positions(call.store, agent)
+        call.say(f"none of the {total:,} positions of {agent.name} is so")
     elif bounds.after is None:
         call.say(f"agent {agent.name} has no positions yet")
     else:
@@ -141,32 +168,6 @@ def _rule(position: str, agent: str | None, ruling: Ruling) -> None:
         call.out_json({"agent": record.name, "position_id": position, "ruling": ruling, "author": author})
     else:
         call.out(sentence)
-
-
-def _csv_lines(heads: Iterable[Sequence[str]], rows: Iterable[Sequence[CellValue]]) -> Iterator[str]:
-    """The lines of a CSV, each as its row comes."""
-    import csv
-    import io
-
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    for row in chain(heads, rows):
-        writer.writerow([_csv_cell(value) for value in row])
-        yield out.getvalue()
-        out.seek(0)
-        out.truncate()
-
-
-def _csv_cell(value: CellValue) -> str:
-    """A flag in small letters, a number to thirteen digits, a text that no spreadsheet runs as a formula."""
-    from retro.safe import plain_text
-
-    if value is None or isinstance(value, bool):
-        return "" if value is None else str(value).lower()
-    if isinstance(value, float):
-        return f"{value + 0.0:.13g}"
-    text = plain_text(str(value))
-    return f"'{text}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else text
 
 
 def faults(

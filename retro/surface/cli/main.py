@@ -13,6 +13,7 @@ from retro.surface.cli import (
     behaviour,
     doctor,
     ingest,
+    library,
     lists,
     mcp,
     memory,
@@ -41,7 +42,7 @@ from retro.surface.cli.evaluators import (
     whatif,
 )
 from retro.surface.cli.help import Commands, everywhere
-from retro.surface.cli.operator import agents, backup, transfer, web
+from retro.surface.cli.operator import agents, backup, explain, find, rule, today, transfer, tui, web
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,6 +96,8 @@ def _globals(
 
 ingest.add_to(app)
 tables.add_to(app)
+today.add_to(app)
+rule.add_to(app)
 review.add_to(app)
 agents.add_to(app)
 lists.add_to(app)
@@ -102,11 +105,14 @@ checks.add_to(app)
 playbook.add_to(app)
 proposals.add_to(playbook.app)
 service.add_to(app)
+explain.add_to(app)
 transfer.add_to(app)
 backup.add_to(app)
+find.add_to(app)
 outbox.add_to(app)
 memory.add_to(app)
 behaviour.add_to(app)
+library.add_to(app)
 claims.add_to(app)
 context.add_to(app)
 tiers.add_to(app)
@@ -121,6 +127,7 @@ records.add_to(app)
 validate.add_to(app)
 mcp.add_to(app)
 web.add_to(app)
+tui.add_to(app)
 start.add_to(app)
 doctor.add_to(app)
 everywhere(app)

@@ -11,6 +11,7 @@ import typer
 from retro.errors import UsageError
 from retro.periods import DAY
 from retro.surface.cli.context import call, instant
+from retro.surface.cli.screen import print_items
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,6 +149,10 @@ def recall(
     types: Annotated[str, typer.Option("--types", metavar="T,...", help="episode, belief, plan")] = "episode",
     losses_first: Annotated[bool, typer.Option("--losses-first", help="every loss before the rest")] = False,
     loss_floor: Annotated[bool, typer.Option("--loss-floor", help="at least a fifth are losses")] = False,
+    with_: Annotated[
+        str | None,
+        typer.Option("--with", metavar="library", help="texts of the library beside them, as context"),
+    ] = None,
 ) -> None:
     """Recall past decisions like this situation, weighted by how they turned out, best first.
 
@@ -171,13 +176,21 @@ def recall(
         losses_first=losses_first,
         loss_floor=loss_floor,
     )
+    if with_ not in (None, "library"):
+        raise UsageError(f"--with takes library, not {with_!r}")
     hits = subject.recall(experience, question)
+    texts = subject.beside(experience, question, now=time.time_ns() // 1000) if with_ is not None else None
+    if texts is not None and texts.note is not None:
+        call.say(f"note: {texts.note}")
     if call.json:
-        call.out_json(documents_of(hits))
-    elif not hits:
+        items = [] if texts is None else [{"type": "item", **document} for document in texts.list_document()]
+        call.out_json([*documents_of(hits), *items])
+        return
+    if not hits:
         call.say(f"{name} remembers nothing like it")
-    else:
-        _print_hits(hits)
+    _print_hits(hits)
+    if texts is not None:
+        print_items(texts.hits)
 
 
 def _print_hits(hits: Sequence[Hit]) -> None:

@@ -24,6 +24,7 @@ def add_to(parent: typer.Typer) -> None:
     parent.command("apply")(apply)
     parent.command("pr")(pr)
     parent.command("status")(status)
+    parent.command("proposal")(proposal)
 
 
 def propose(
@@ -128,6 +129,29 @@ def status(
         call.say("nothing was proposed yet; `retro playbook propose` shows what would be")
     else:
         _print_status(rows)
+
+
+def proposal(
+    name: Annotated[str, typer.Argument(metavar="ID", help="as `retro playbook status --json` lists it")],
+    agent: Annotated[
+        str | None, typer.Option("--agent", metavar="A", help="whose, where several have it")
+    ] = None,
+) -> None:
+    """Show one proposal whole: what it changes, on what evidence, and what would prove it wrong.
+
+    Example: retro playbook proposal 0f3a91c2d4e5b6a7
+    """
+    from retro.app.questions.proposals import proposal as proposal_of
+    from retro.app.questions.proposals import whole_document
+    from retro.present.page.screens.search import proposal_page
+    from retro.surface.cli.operator.find import print_screen
+
+    row = proposal_of(call.store, name, agent)
+    if call.json:
+        call.out_json(whole_document(row))
+        return
+    currency = call.settings(call.agent(row.agent)).base_currency
+    print_screen(proposal_page(row.agent, row.state, row.url or row.branch or "", row.amendment, currency))
 
 
 def _print_status(proposals: Sequence[Proposal]) -> None:

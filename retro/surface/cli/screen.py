@@ -18,20 +18,26 @@ from retro.surface.cli.context import call
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from memory.library.search import ItemHit
     from retro.app.questions.bounds import ListPart
+    from retro.app.questions.lists.filters import FilteredList
     from retro.present.page.blocks import Cell, Column, Table, Tone
+    from retro.store.conditions import Selection
 
 __all__ = [
     "WIDTH",
     "After",
     "Limit",
     "Newest",
+    "Where",
     "counter",
     "print_findings",
+    "print_items",
     "print_rows",
     "print_sentence",
     "print_table",
     "screen_rows",
+    "selected",
     "show_table",
 ]
 
@@ -48,6 +54,10 @@ Limit = Annotated[
 After = Annotated[
     str | None,
     typer.Option("--after", metavar="CURSOR", help="what follows this one in the list: its id or number"),
+]
+Where = Annotated[
+    str,
+    typer.Option("--where", metavar="FILTER", help="only these, e.g. 'eth pnl<0 held>1d' (docs/screens.md)"),
 ]
 Newest = Annotated[bool, typer.Option("--newest", help="the newest first")]
 
@@ -122,6 +132,14 @@ def counter(label: str, *, quiet: bool) -> Iterator[Callable[[int], None] | None
         yield lambda n: status.update(escape(f"{label}: {n:,} events"))
 
 
+def selected(where: str, rows: FilteredList, sort: str = "") -> Selection:
+    """What was typed after --where and --sort, days being the owner's."""
+    from retro.app.questions.lists.filters import selection_of
+    from retro.periods import zone
+
+    return selection_of(where, rows, zone(call.config.owner.time_zone), sort=sort)
+
+
 def screen_rows(
     read: Callable[[ListBounds], ListPart[T]], bounds: ListBounds, count: Callable[[], int], what: str
 ) -> Sequence[T]:
@@ -159,3 +177,26 @@ def _go_on(cursor: str) -> str:
     import shlex
 
     return f"--after {shlex.quote(cursor)}"
+
+
+def print_items(hits: Sequence[ItemHit]) -> None:
+    """Each with its score, its text, and the parts of the score."""
+    from memory import written
+    from retro.safe import plain_text
+
+    for place, hit in enumerate(hits, 1):
+        parts = hit.components
+        named = {
+            "similarity": parts.similarity, "words": parts.lexical, "recency": parts.recency,
+            "importance": parts.importance,
+        }  # fmt: skip
+        reasons = ", ".join(f"{name} {value:.3f}" for name, value in named.items() if value is not None)
+        where = " ".join(word for word in (hit.item.collection, hit.layer, hit.item.symbol) if word)
+        place_word = ", archived" if hit.archived else ""
+        call.out(
+            plain_text(
+                f"{place:>3}. {hit.score:.3f}  {hit.item.id}  {where}  {written(hit.item.at)}{place_word}"
+            )
+        )
+        call.out(plain_text(f"     {hit.item.text}"))
+        call.out(f"     {reasons}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
@@ -11,7 +12,16 @@ import typer
 from retro.app.questions.bounds import ListBounds
 from retro.errors import UsageError
 from retro.surface.cli.context import call
-from retro.surface.cli.screen import After, Limit, Newest, print_rows, screen_rows, show_table
+from retro.surface.cli.screen import (
+    After,
+    Limit,
+    Newest,
+    Where,
+    print_rows,
+    screen_rows,
+    selected,
+    show_table,
+)
 
 if TYPE_CHECKING:
     from retro.app.questions.bounds import ListPart
@@ -72,6 +82,7 @@ def reviews(
         str | None,
         typer.Option("--state", metavar="S", help=f"only those: {', '.join(_STATES)}"),
     ] = None,
+    where: Where = "",
     limit: Limit = None,
     after: After = None,
     newest: Newest = False,
@@ -81,7 +92,7 @@ def reviews(
     Example: retro reviews --state parked
     """
     if context.invoked_subcommand is None:
-        _list(agent, state, ListBounds(limit, after, newest))
+        _list(agent, state, ListBounds(limit, after, newest), where)
 
 
 @reviews_app.command("list")
@@ -95,14 +106,17 @@ def list_reviews(
     _list(agent, None, ListBounds(limit, after, newest))
 
 
-def _list(agent: str | None, state: str | None, bounds: ListBounds) -> None:
+def _list(agent: str | None, state: str | None, bounds: ListBounds, where: str = "") -> None:
     from retro.app.questions import reviews as subject
+    from retro.app.questions.lists.filters import REVIEWS
 
     if state is not None and state not in _STATES:
         raise UsageError(f"--state takes {', '.join(_STATES)}")
 
+    question = subject.ReviewsQuestion(agent, state, selection=selected(where, REVIEWS))
+
     def read(part: ListBounds) -> ListPart[Review]:
-        return subject.reviews(call.store, subject.ReviewsQuestion(agent, state, part))
+        return subject.reviews(call.store, replace(question, bounds=part))
 
     if call.json:
         print_rows(
@@ -112,12 +126,13 @@ def _list(agent: str | None, state: str | None, bounds: ListBounds) -> None:
             lambda rows: call.out_json_rows(subject.overview_of(review).document() for review in rows),
         )
         return
-    question = subject.ReviewsQuestion(agent, state)
     rows = screen_rows(read, bounds, lambda: subject.count_reviews(call.store, question), "reviews")
     if rows:
         from retro.present.page.screens.lists import reviews_table
 
         show_table(reviews_table([subject.overview_of(row) for row in rows]))
+    elif where and bounds.after is None:
+        call.say("no review is so; leave out --where to see all")
     else:
         call.say(_none_there(agent, state, bounds))
 

@@ -155,13 +155,21 @@ class Connection(H11Protocol):
             self._timer = None
 
 
-def serve(application: Application, host: str, port: int, *, bounds: ConnectionLimits = _DEFAULTS) -> None:
-    """Serve until a signal ends it."""
+def serve(
+    application: Application,
+    host: str,
+    port: int,
+    *,
+    bounds: ConnectionLimits = _DEFAULTS,
+    uds: str | None = None,
+) -> None:
+    """Serve until a signal ends it, on an address, or on the Unix socket at `uds`."""
     bounded = type("BoundedConnection", (Connection,), {"waiting": Waiting(bounds)})
     config = uvicorn.Config(
         cast("Any", application),
         host=host,
         port=port,
+        uds=uds,
         http=bounded,
         ws="none",
         interface="asgi3",

@@ -17,6 +17,7 @@ from retro.errors import RetroError
 from retro.surface.mcp.arguments import ToolServer
 from retro.surface.mcp.size import encoded
 from retro.surface.mcp.subjects.evaluators import EvaluatorTools
+from retro.surface.mcp.subjects.library import LibraryTools
 from retro.surface.mcp.subjects.lists import ListTools
 from retro.surface.mcp.subjects.memory import MemoryTools
 from retro.surface.mcp.subjects.plans import PlanTools
@@ -54,8 +55,11 @@ READS: Final = (
     "what_if",
     "get_drift",
     "get_replay_queue",
+    "search_library",
+    "get_lineage",
+    "list_strategies",
 )
-WRITES: Final = ("remember_trade", "create_trading_plan", "mark_replayed")
+WRITES: Final = ("remember_trade", "create_trading_plan", "mark_replayed", "add_to_library")
 _COUNTED: Final = frozenset({"mark_replayed"})
 """Each call of these counts: a second one is not the first said twice."""
 
@@ -68,7 +72,7 @@ _INSTRUCTIONS: Final = (
 )
 
 
-class Tools(ListTools, MemoryTools, PlanTools, ReviewTools, RecordTools, EvaluatorTools):
+class Tools(ListTools, MemoryTools, LibraryTools, PlanTools, ReviewTools, RecordTools, EvaluatorTools):
     """Every tool over one database and configuration."""
 
 

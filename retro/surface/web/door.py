@@ -2,72 +2,79 @@
 
 from __future__ import annotations
 
-import asyncio
-import gzip
-import hashlib
+import socket
+from dataclasses import replace
 from http import HTTPStatus
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlencode
 
-from retro.errors import RetroError, UnknownError, UsageError
+from starlette.concurrency import run_in_threadpool
+from starlette.routing import Route, Router, request_response
+
+from retro.app.questions.metrics import metrics
+from retro.errors import FilterError, RetroError, UnknownError, UsageError
 from retro.present.links import segment
 from retro.present.markdown import markdown_of
+from retro.present.openmetrics import openmetrics_of
 from retro.present.page.screens.pages import absence_page
 from retro.present.references import ScreenReference
-from retro.present.screen import (
-    STYLE_PREFIX,
-    ScreenFrame,
-    ScreenPlace,
-    plain_page,
-    screen_of,
-    style_name,
-    style_text,
-)
+from retro.present.screen import STYLE_PREFIX, ScreenFrame, ScreenPlace, plain_page, screen_of
+from retro.present.sheet import sheet_lines
 from retro.present.text.page import text_of
+from retro.safe import plain_text
 from retro.surface.guard.access import Access, Keyring
 from retro.surface.guard.guard import Guard, Limits
-from retro.surface.web.routes import FORMATS, request_of
-from retro.surface.web.screens import SCREENS, answer
+from retro.surface.screens.catalogue import SCREENS, answer
+from retro.surface.screens.lens import instant_form
+from retro.surface.screens.pulse import Pulse
+from retro.surface.screens.routes import FORMATS, request_of
+from retro.surface.screens.steps import KEYS
+from retro.surface.web.acts import ACT, act_address, asked, done
+from retro.surface.web.replies import IMMUTABLE, TYPES, reply, streamed
+from retro.surface.web.static import icon_address, script_addresses, static_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from starlette.requests import Request as HttpRequest
+    from starlette.responses import Response
 
     from retro.surface.guard.session import BrowserSessions
-    from retro.surface.web.answers import Answer, House
-    from retro.surface.web.routes import Request
+    from retro.surface.screens.answer import Answer
+    from retro.surface.screens.house import House
+    from retro.surface.screens.routes import Request
 
-__all__ = ["HEALTH", "LINK", "application", "door"]
+__all__ = ["HEALTH", "LINK", "METRICS", "PULSE", "application", "door"]
 
 HEALTH: Final = "/healthz"
 """Says `ok`, to whoever asks, and nothing else."""
+METRICS: Final = "/metrics"
+"""Says in OpenMetrics what waits, who works and how old sources are, to whoever has the key."""
 LINK: Final = "/in"
 """Where a link of `retro web` leads."""
+PULSE: Final = "/-/pulse"
+"""Where a page hears whether something has come in."""
 
+_LIVE: Final = frozenset({"today", "service"})
+"""Screens that are drawn anew when something comes in: nobody loses his place there."""
+_OPENMETRICS: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+_READING: Final = frozenset({"GET", "HEAD"})
 _LIMITS: Final = Limits(target=8 << 10, body=64 << 10, of_one=32, served_of_one=4)
-_PACKED_FROM: Final = 1024
-_TYPES: Final = {
-    "html": "text/html; charset=utf-8",
-    "json": "application/json",
-    "text": "text/plain; charset=utf-8",
-    "md": "text/markdown; charset=utf-8",
-    "css": "text/css; charset=utf-8",
-}
-_POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
-    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
-)
-_HEADERS: Final = (
-    (b"content-security-policy", _POLICY.encode()),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"vary", b"cookie, authorization, accept-encoding"),
-)
-_PRIVATE: Final = (b"cache-control", b"private, no-cache")
-_FOREVER: Final = (b"cache-control", b"private, max-age=31536000, immutable")
 
 
-def door(house: House, key: str, sessions: BrowserSessions, hosts: Iterable[str] = ()) -> Guard:
-    """The screens behind the guard: `key` for programs, links and cookies of `sessions` for browsers."""
+def door(
+    house: House,
+    key: str,
+    sessions: BrowserSessions,
+    hosts: Iterable[str] = (),
+    *,
+    note: Callable[[str], None] | None = None,
+) -> Guard:
+    """The screens behind the guard: `key` for programs, links and cookies of `sessions` for browsers.
+
+    `note` is told who did what; None: nothing can be done here, only read.
+    """
     access = Access(
         Keyring({key: None}),
         frozenset(hosts),
@@ -75,104 +82,161 @@ def door(house: House, key: str, sessions: BrowserSessions, hosts: Iterable[str]
         sessions=sessions,
         keyless=frozenset({HEALTH, LINK}),
     )
-    return Guard(application(house, sessions), access, limits=_LIMITS, methods=frozenset({"GET", "HEAD"}))
+    methods = _READING if note is None else _READING | {"POST"}
+    return Guard(application(house, sessions, note), access, limits=_LIMITS, methods=methods)
 
 
-def application(house: House, sessions: BrowserSessions) -> Callable[..., Any]:
-    """Plain ASGI: every answer is whole, and drawn in a thread of its own."""
+def application(house: House, sessions: BrowserSessions, note: Callable[[str], None] | None = None) -> Router:
+    """The routes: what is no file, link or health is a screen, read off the path as it was sent.
 
-    async def serve(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "lifespan":
-            await _live(receive, send)
-            return
-        path, query = scope["raw_path"], scope["query_string"]
-        if path == HEALTH.encode():
-            status, headers, body = await asyncio.to_thread(_health, house)
-        elif path == LINK.encode():
-            status, headers, body = _let_in(sessions, query)
-        elif path.startswith(STYLE_PREFIX.encode()):
-            status, headers, body = _style(path)
-        else:
-            status, headers, body = await asyncio.to_thread(_screen, house, path, query)
-        asked = {name.lower(): value for name, value in scope["headers"]}
-        await _send(send, asked, status, headers, body, bodiless=scope["method"] == "HEAD")
+    Every answer is drawn in a thread of its own, but for a link: that it opens once is decided in one place.
+    """
 
-    return serve
+    def health(request: HttpRequest) -> Response:
+        return _health(house, request)
+
+    async def let_in(request: HttpRequest) -> Response:
+        return _let_in(sessions, request)
+
+    pulse = Pulse(house)
+
+    def hear(request: HttpRequest) -> Response:
+        return reply(request, pulse.text())
+
+    def screen(request: HttpRequest) -> Response:
+        if request.method not in _READING:
+            return reply(request, status=HTTPStatus.METHOD_NOT_ALLOWED, headers={"allow": "GET, HEAD"})
+        return _screen(house, request, may_act=note is not None)
+
+    def measured(request: HttpRequest) -> Response:
+        return _metrics(house, request)
+
+    routes = [
+        Route(HEALTH, health),
+        Route(METRICS, measured),
+        Route(LINK, let_in),
+        Route(PULSE, hear),
+        Route(STYLE_PREFIX + "{name}", _static),
+    ]
+    return Router(
+        routes if note is None else [*routes, *_acts(house, note)],
+        redirect_slashes=False,
+        default=request_response(screen),
+    )
 
 
-_Reply = tuple[int, list[tuple[bytes, bytes]], bytes]
+def _acts(house: House, note: Callable[[str], None]) -> list[Route]:
+    def ask(request: HttpRequest) -> Response:
+        return asked(request, _frame(""), request.scope["query_string"])
+
+    async def do(request: HttpRequest) -> Response:
+        body = await request.body()
+        return await run_in_threadpool(done, house, request, body, note)
+
+    return [Route(ACT, ask), Route(ACT, do, methods=["POST"])]
 
 
-def _health(house: House) -> _Reply:
+def _health(house: House, request: HttpRequest) -> Response:
     try:
         with house.store.read() as conn:
             conn.exec_driver_sql("SELECT 1")
     except RetroError:
-        return 503, [_type("text"), _PRIVATE], b"not ok\n"
-    return 200, [_type("text"), _PRIVATE], b"ok\n"
+        return reply(request, "not ok\n", status=HTTPStatus.SERVICE_UNAVAILABLE)
+    return reply(request, "ok\n")
 
 
-def _let_in(sessions: BrowserSessions, query: bytes) -> _Reply:
+def _let_in(sessions: BrowserSessions, request: HttpRequest) -> Response:
     """A link gives a cookie once; no address is built from what was asked."""
-    token = parse_qs(query.decode("latin-1")).get("once", [""])[0]
+    token = parse_qs(request.scope["query_string"].decode("latin-1")).get("once", [""])[0]
     cookie = sessions.redeem(token)
     if cookie is None:
-        return (
-            403,
-            [_type("text"), _PRIVATE],
-            b"this link was used, or is too old; make one: retro web link\n",
-        )
-    return 303, [(b"location", b"/"), (b"set-cookie", cookie.encode()), _PRIVATE], b""
+        why = "this link was used, or is too old; make one: retro web link\n"
+        return reply(request, why, status=HTTPStatus.FORBIDDEN)
+    headers = {"location": "/", "set-cookie": cookie}
+    return reply(request, status=HTTPStatus.SEE_OTHER, headers=headers)
 
 
-def _style(path: bytes) -> _Reply:
-    if path.decode("latin-1") != STYLE_PREFIX + style_name():
-        return 404, [_type("text"), _PRIVATE], b""
-    return 200, [_type("css"), _FOREVER], style_text().encode()
+def _static(request: HttpRequest) -> Response:
+    file = static_file(request.path_params["name"])
+    if file is None:
+        return reply(request, status=HTTPStatus.NOT_FOUND)
+    return reply(request, file.content, file.type, kept=IMMUTABLE)
 
 
-def _screen(house: House, path: bytes, query: bytes) -> _Reply:
+def _screen(house: House, http: HttpRequest, *, may_act: bool) -> Response:
     """A screen in the format its address asks for; what is not there says nothing of what was asked."""
-    request = request_of(path, query)
-    if request is None or request.format == "csv":
-        return _absent(HTTPStatus.NOT_FOUND, "There is no such screen.")
+    request = request_of(http.scope["raw_path"], http.scope["query_string"])
+    if request is None:
+        return _absent(http, HTTPStatus.NOT_FOUND, "There is no such screen.")
     try:
-        reply = answer(house, request)
+        answered = answer(house, request)
     except UnknownError:
-        return _absent(HTTPStatus.NOT_FOUND, "There is no such screen, or nothing of that name.")
+        return _absent(http, HTTPStatus.NOT_FOUND, "There is no such screen, or nothing of that name.")
+    except FilterError as error:
+        return _absent(http, HTTPStatus.BAD_REQUEST, plain_text(str(error)))
     except UsageError:
-        return _absent(HTTPStatus.BAD_REQUEST, "That cannot be asked here.")
-    body = _drawn(reply, request).encode("utf-8", "replace")
-    return HTTPStatus.OK, [_type(request.format), _PRIVATE], body
+        return _absent(http, HTTPStatus.BAD_REQUEST, "That cannot be asked here.")
+    if request.format == "csv":
+        if answered.rows is None:
+            return _absent(http, HTTPStatus.NOT_FOUND, "That is no list.")
+        return streamed(http, _sheet(answered.rows), TYPES["csv"])
+    return reply(http, _drawn(house, answered, request, may_act=may_act), TYPES[request.format])
 
 
-def _absent(status: HTTPStatus, why: str) -> _Reply:
-    page = absence_page("The slow mirror", why)
-    return status, [_type("html"), _PRIVATE], screen_of(page, ScreenFrame(_ways(""))).encode()
+def _sheet(documents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """A list as CSV; its columns are those of its first row."""
+    rows = iter(documents)
+    first = next(rows, None)
+    if first is not None:
+        yield from sheet_lines(list(first), (list(row.values()) for row in chain([first], rows)))
 
 
-def _drawn(reply: Answer, request: Request) -> str:
+def _metrics(house: House, request: HttpRequest) -> Response:
+    """What a monitoring system watches, to whoever has the key."""
+    with house.store.read() as conn:
+        families = metrics(conn, house.config, socket.gethostname(), house.clock())
+    return reply(request, openmetrics_of(families), _OPENMETRICS)
+
+
+def _absent(http: HttpRequest, status: HTTPStatus, why: str) -> Response:
+    text = screen_of(absence_page("The slow mirror", why), _frame(""))
+    return reply(http, text, TYPES["html"], status)
+
+
+def _drawn(house: House, answered: Answer, request: Request, *, may_act: bool) -> str:
     if request.format == "json":
-        return reply.document
-    page = plain_page(reply.page)
+        return answered.document
+    page = plain_page(answered.page)
     if request.format == "text":
         return text_of(page)
     if request.format == "md":
         return markdown_of(page)
-    frame = ScreenFrame(
-        screens=_ways(request.screen),
-        crumbs=reply.crumbs,
+    frame = replace(
+        _frame(request.screen),
+        crumbs=answered.crumbs,
         forms=_forms(request),
-        command=reply.command,
-        earlier=reply.earlier,
-        later=reply.later,
+        command=answered.command,
+        earlier=answered.earlier,
+        later=answered.later,
+        steps=answered.steps,
+        live=request.screen in _LIVE,
+        beside=request.screen == "p",
+        filters=answered.filters,
+        past=instant_form(house, request),
+        explains=answered.explains,
+        acts=tuple((title, act_address(verb, of)) for title, verb, of in answered.acts if may_act),
     )
     return screen_of(page, frame)
 
 
+def _frame(current: str) -> ScreenFrame:
+    """What every screen has around it."""
+    return ScreenFrame(_ways(current), scripts=script_addresses(), icon=icon_address(), keys=KEYS)
+
+
 def _ways(current: str) -> tuple[ScreenPlace, ...]:
     return tuple(
-        ScreenPlace(screen.title, ScreenReference(screen.name), current=screen.name == current)
+        ScreenPlace(screen.title, ScreenReference(screen.name), screen.name == current, screen.key)
         for screen in SCREENS
         if screen.listed
     )
@@ -184,38 +248,3 @@ def _forms(request: Request) -> tuple[tuple[str, str], ...]:
     query = f"?{urlencode(request.query)}" if request.query else ""
     names = {"text": "text", "md": "Markdown", "json": "JSON"}
     return tuple((names[form], f"{path}{end}{query}") for end, form in FORMATS.items() if form in names)
-
-
-def _type(form: str) -> tuple[bytes, bytes]:
-    return b"content-type", _TYPES[form].encode()
-
-
-async def _live(receive: Any, send: Any) -> None:
-    while True:
-        message = await receive()
-        await send({"type": f"{message['type']}.complete"})
-        if message["type"] == "lifespan.shutdown":
-            return
-
-
-async def _send(
-    send: Any,
-    asked: dict[bytes, bytes],
-    status: int,
-    headers: list[tuple[bytes, bytes]],
-    body: bytes,
-    *,
-    bodiless: bool,
-) -> None:
-    """One answer: packed where that is asked for, and not at all where the asker has it already."""
-    if status == HTTPStatus.OK:
-        tag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'.encode()
-        headers = [*headers, (b"etag", tag)]
-        if asked.get(b"if-none-match") == tag:
-            status, body = HTTPStatus.NOT_MODIFIED, b""
-    if len(body) >= _PACKED_FROM and b"gzip" in asked.get(b"accept-encoding", b""):
-        body = gzip.compress(body, 5, mtime=0)
-        headers = [*headers, (b"content-encoding", b"gzip")]
-    headers = [*headers, *_HEADERS, (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": int(status), "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if bodiless else body})

@@ -27,9 +27,12 @@ TOOLS = {
     "check_active_plans", "get_strategy_performance", "get_trade_reflection", "list_positions", "list_reviews", "get_review",
     "list_hypotheses", "experiment_history", "playbook_audit", "playbook_ripening",
     "correct_prediction", "calibrate_confidence", "get_prediction_report", "what_if",
-    "get_drift", "get_replay_queue", "mark_replayed",
+    "get_drift", "get_replay_queue", "add_to_library",
+    "search_library",
+    "get_lineage",
+    "list_strategies", "mark_replayed",
 }  # fmt: skip
-WRITES = {"remember_trade", "create_trading_plan", "mark_replayed"}
+WRITES = {"remember_trade", "create_trading_plan", "mark_replayed", "add_to_library"}
 
 
 @pytest.fixture(scope="module")

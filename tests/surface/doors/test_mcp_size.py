@@ -59,7 +59,13 @@ def tools(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         assert run([*words, "remember", str(episodes)]) == 0
     assert run([*words, "run", "--once"]) == 0
     store = open_store(database)
-    yield Tools(Experience(store, load(config, {})))
+    offered = Tools(Experience(store, load(config, {})))
+    for number in range(20):
+        parents = [f"exp_{number}_{i}" for i in range(40)]
+        offered.add_to_library(
+            f"s{number}", "sample", "2026-03-01T00:00:00Z", WORDY, "strategy_library", parents=parents
+        )
+    yield offered
     store.close()
 
 
@@ -90,6 +96,9 @@ def asked(tools: Tools) -> dict[str, list[dict[str, Any]]]:
         "correct_prediction": [tools.correct_prediction("return_4h", 0.004)],
         "calibrate_confidence": [tools.calibrate_confidence("return_4h", 0.75)],
         "get_prediction_report": [tools.get_prediction_report()],
+        "search_library": [tools.search_library("why was it so", k=20)],
+        "get_lineage": [tools.get_lineage("s3"), tools.get_lineage("exp_3_0")],
+        "list_strategies": [tools.list_strategies()],
         "get_replay_queue": [tools.get_replay_queue()],
         "what_if": [tools.what_if(grid=True), tools.what_if(["without H-7"])],
     }

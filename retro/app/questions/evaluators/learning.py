@@ -14,6 +14,7 @@ from retro.app.reviews.decisions import weighed
 from retro.app.settlement.settle import settled_book
 from retro.evaluate.audit.bets import since_of
 from retro.evaluate.meta.competence import competence_of
+from retro.evaluate.meta.earnings import RuleEarnings
 from retro.evaluate.meta.learning import AgeingTerms, generations, heritage_of, learning_report
 from retro.evaluate.meta.progress import LearningFacts, Progress
 from retro.model import Decision
@@ -90,8 +91,7 @@ def learning(question: LearningQuestion) -> LearningReport:
         own = _schooling(book, question.place, as_of)
         facts = LearningFacts(
             claims=own.claims,
-            history=book.history(_before(as_of)),
-            since=since_of(settings.options.rules),
+            earnings=RuleEarnings.of(book.history(_before(as_of)), since_of(settings.options.rules)),
             lives=own.rules.lives,
             decisions=weighed(book, signals_before(book, as_of)),
             competence=own.competence,

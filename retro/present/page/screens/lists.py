@@ -101,12 +101,15 @@ def positions_table(rows: Sequence[PositionOverview], currency: str) -> Table:
 
 
 def reviews_table(rows: Sequence[ReviewOverview]) -> Table:
-    """Reviews that are owed or made, in the order given, with what stands in their way."""
+    """Reviews that are owed or made, in the order given: what each came to, or what stands in its way."""
+    money = money_of("", [row.result for row in rows])
     columns = (
         Column("Review", right=False, cut=30),
         Column("Ended (UTC)", right=False, spare=2),
         Column("State", right=False),
-        Column("Rev.", spare=1),
+        Column("Rev.", spare=3),
+        Column("Result", spare=1),
+        Column("vs inaction", spare=4),
         Column("Why", right=False, cut=10),
     )
     return Table(
@@ -118,11 +121,14 @@ def reviews_table(rows: Sequence[ReviewOverview]) -> Table:
                     Cell(moment(format_instant(row.period_end))),
                     Cell(row.state, _REVIEW_TONES.get(row.state, "plain")),
                     Cell(f"{row.revision}"),
+                    Cell(money.signed(row.result), tone_of(row.result)),
+                    Cell(money.signed(row.against_nothing), tone_of(row.against_nothing)),
                     Cell(row.reason or ("history" if row.backfill else "")),
                 )
             )
             for row in rows
         ),
+        note="each in its agent's currency" if any(row.result is not None for row in rows) else "",
     )
 
 

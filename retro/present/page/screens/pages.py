@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from retro.figures import count
+from retro.figures import count, interval, money_of
 from retro.present.page.audit import audit_section
 from retro.present.page.blocks import (
     Cell,
@@ -17,11 +18,14 @@ from retro.present.page.blocks import (
     Section,
     Table,
     TableRow,
+    tone_of,
 )
 from retro.present.page.report import money_of_report
 from retro.present.page.screens.lists import day_of_instant, positions_table, reviews_table
 from retro.present.references import (
     AgentReference,
+    MemoryReference,
+    PositionReference,
     ProposalReference,
     ReviewReference,
     RulesReference,
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from retro.present.page.blocks import Block, Tone
     from retro.present.page.revision import Change
     from retro.report import RetrospectiveReport
+    from retro.report.open_positions import PositionKin
     from retro.report.overviews import AgentOverview, PositionOverview, ReviewOverview
 
 __all__ = [
@@ -62,20 +67,23 @@ def reviews_page(rows: Sequence[ReviewOverview], total: int, agent: str | None, 
 
 
 def positions_page(
-    rows: Sequence[PositionOverview], total: int, agent: str, currency: str, *, behind: bool
+    rows: Sequence[PositionOverview],
+    total: int,
+    agent: str,
+    currency: str,
+    *,
+    behind: bool,
+    facts: int | None = None,
 ) -> Page:
-    """An agent's positions, `total` in all. `behind`: facts have come that the book does not know yet."""
+    """An agent's positions, `total` in all. `behind`: the book does not know so many `facts` yet (None: other settings)."""
     blocks: list[Block] = (
         [positions_table(rows, currency)] if rows else [_nothing("No position follows here.")]
     )
     if behind:
-        blocks.append(
-            Notes(
-                (
-                    "Facts have come since the book was settled: the next knock, or `retro positions`, settles it.",
-                )
-            )
-        )
+        unknown = "The book follows other settings"
+        if facts is not None:
+            unknown = f"{count(facts, 'fact')} came since the book was settled"
+        blocks.append(Notes((f"{unknown}: the next knock, or `retro positions`, settles it.",)))
     return _page(
         "Positions", agent, f"in {currency}, UTC", count(total, "position"), "positions", tuple(blocks)
     )
@@ -153,6 +161,7 @@ def agent_page(
             ref=ScreenReference("positions", (("agent", row.name),)),
         ),
         Figure("Rules", "all", "as its newest week judged them", ref=RulesReference(row.name)),
+        Figure("Memory", "all", "how it stands, habits, beliefs, plans", ref=MemoryReference(row.name)),
         Figure("Events", f"{row.events:,}", "facts and marks of its own"),
     )
     sections = (
@@ -168,23 +177,54 @@ def agent_page(
     )
 
 
-def rules_page(report: RetrospectiveReport, review: str, rule: str = "") -> Page:
-    """What a review says of every rule, or of one."""
+def rules_page(report: RetrospectiveReport, review: str) -> Page:
+    """What a review says of every rule."""
     section = audit_section(report, money_of_report(report))
     number = count(len(report.heuristic_performance), "row")
     figures = (Figure("From", review, ref=ReviewReference(review)),)
-    kicker, title = ("Rule", rule) if rule else ("Rules", report.agent)
     return Page(
-        Headline(kicker, title, f"as {review} judged it", number, "", "plain", figures),
+        Headline("Rules", report.agent, f"as {review} judged it", number, "", "plain", figures),
         () if section is None else (section,),
     )
 
 
-def unreviewed_page(row: PositionOverview, currency: str) -> Page:
-    """A position that no review was made of yet: what the book knows, and what makes one."""
+def unreviewed_page(row: PositionOverview, currency: str, kin: PositionKin | None = None) -> Page:
+    """A position that no review was made of yet: what the book knows, what makes one, and of an open one its kin."""
     table = positions_table([row], currency)
     why = "Still open" if row.open else "No review of it is made yet: the service makes it at its next knock"
-    return _page("Position", row.name, row.agent, why, "position", (table,))
+    page = _page("Position", row.name, row.agent, why, "position", (table,))
+    return page if kin is None else replace(page, sections=(*page.sections, _kin(kin, row.agent, currency)))
+
+
+def _kin(kin: PositionKin, agent: str, currency: str) -> Section:
+    """How lives ended that began like it, with how many they are; what was, never a forecast."""
+    if kin.mean is None or kin.gained is None:
+        return Section("kin", "Lives that began like it", (_nothing(f"{kin.reasons['mean']}."),))
+    money = money_of(currency, [kin.mean, *(life.pnl for life in kin.lives)])
+    ends = "" if kin.low is None else f"95 % {interval(kin.low, kin.high)} {currency}"
+    figures = (
+        Figure("Mean result", money.change(kin.mean), ends or kin.reasons["low"], tone_of(kin.mean)),
+        Figure("Gained", f"{kin.gained} of {kin.n}"),
+    )
+    columns = (
+        Column("Position", right=False, cut=12),
+        Column("Likeness", spare=1),
+        Column(currency),
+        Column("It ended", right=False, cut=12, spare=2),
+    )
+    rows = tuple(
+        TableRow(
+            (
+                Cell(life.position, "strong", PositionReference(agent, life.position)),
+                Cell(f"{life.likeness:.2f}"),
+                Cell(money.signed(life.pnl), tone_of(life.pnl)),
+                Cell(life.exit_reason or ""),
+            )
+        )
+        for life in kin.lives
+    )
+    table = Table(columns, rows, note="What was, most like it first; no forecast of this one.")
+    return Section("kin", "Lives that began like it", (FigureList(figures), table), f"n {kin.n}")
 
 
 def choice_page(title: str, screen: str, agents: Sequence[str]) -> Page:

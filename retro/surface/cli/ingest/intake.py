@@ -66,6 +66,7 @@ def take(
 ) -> Ingested:
     """Take a source in. One of several that cannot be read keeps no other out, and a script is told of it in JSON."""
     from retro.app.intake.ingest import Ingested, IngestTerms, ingest
+    from retro.app.settlement.settings import lives_of
     from retro.ingest.registry import CORRECTED
     from retro.model import Fault
     from retro.surface.cli.screen import counter
@@ -87,6 +88,7 @@ def take(
                     in_place=in_place,
                     strict=strict,
                     dry_run=dry_run,
+                    lives=lives_of(call.config),
                 ),
                 now=now(),
                 progress=progress,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,35 +52,11 @@ MapOption = Annotated[
 def add_to(app: typer.Typer) -> None:
     """Hang a command for each reader below `retro ingest`."""
     for adapter in LOGS:
-        command = _mapped_command(adapter) if "map" in adapter.options else _command(adapter)
-        app.command(adapter.name, help=f"{adapter.summary}\n\nExample: {adapter.example}")(command)
+        app.command(adapter.name, help=f"{adapter.summary}\n\nExample: {adapter.example}")(_command(adapter))
 
 
 def _command(adapter: Adapter) -> Callable[..., None]:
     def read_log(
-        files: Files,
-        agent: AgentOption = None,
-        zone: ZoneOption = None,
-        capital: Capital = None,
-        on_conflict: OnConflict = "keep",
-        strict: Strict = False,
-        dry_run: DryRun = False,
-    ) -> None:
-        _take_log(
-            adapter,
-            files,
-            {"agent": agent, "zone": zone},
-            capital=capital,
-            on_conflict=on_conflict,
-            strict=strict,
-            dry_run=dry_run,
-        )
-
-    return read_log
-
-
-def _mapped_command(adapter: Adapter) -> Callable[..., None]:
-    def read_table(
         files: Files,
         mapping: MapOption = None,
         agent: AgentOption = None,
@@ -99,7 +76,11 @@ def _mapped_command(adapter: Adapter) -> Callable[..., None]:
             dry_run=dry_run,
         )
 
-    return read_table
+    if "map" not in adapter.options:  # of others the help does not speak of mappings
+        signature = inspect.signature(read_log, eval_str=True)
+        options = [option for name, option in signature.parameters.items() if name != "mapping"]
+        vars(read_log)["__signature__"] = signature.replace(parameters=options)
+    return read_log
 
 
 def _take_log(

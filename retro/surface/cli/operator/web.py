@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import time
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from retro.errors import RetroError
+from retro.errors import UsageError
 from retro.surface.cli.context import call
-
-if TYPE_CHECKING:
-    from retro.surface.web.answers import House
+from retro.surface.cli.operator.house import house_of_call
 
 __all__ = ["add_to"]
 
@@ -38,32 +35,52 @@ def add_to(parent: typer.Typer) -> None:
 def web(
     context: typer.Context,
     port: Port = _PORT,
+    host: Annotated[
+        str, typer.Option("--host", metavar="H", help="beyond this machine [web] hosts has to name it")
+    ] = _HOST,
+    uds: Annotated[
+        Path | None, typer.Option("--uds", metavar="PATH", help="a Unix socket instead of an address")
+    ] = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="nothing can be retried, skipped, resent")
+    ] = False,
     open_: Annotated[bool, typer.Option("--open/--no-open", help="open it in the browser")] = False,
 ) -> None:
-    """Serve the owner's screens to a browser of this machine, until ctrl+c. It reads what is stored, and changes nothing.
+    """Serve the owner's screens to a browser of this machine, until ctrl+c. Reading changes nothing.
 
     Example: retro web --open
     """
     if context.invoked_subcommand is not None:
         return
-    house = _house()
-    try:
-        from retro.surface.guard.server import serve
-        from retro.surface.web.door import door
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != "uvicorn":
-            raise
-        raise RetroError("retro web needs the extra `mcp`: pip install 'slow-mirror[mcp]'") from error
+    from retro.surface.guard.access import is_loopback
+    from retro.surface.guard.server import serve
     from retro.surface.guard.session import BrowserSessions
+    from retro.surface.web.door import door
 
-    key = _key()
+    table, is_here = call.config.web, uds is not None or is_loopback(host)
+    if not is_here and not table.hosts:
+        raise UsageError(
+            f"--host {host} is reached from other machines: name it in config.toml, [web] hosts = [...]"
+        )
+    house, key = house_of_call(), _key()
     address = _link(key, port)
-    call.say(f"open {address}")
-    if open_:
+    call.say(f"open {address}" if uds is None else f"serving {uds}; a link is made by: retro web link")
+    if open_ and uds is None:
         import webbrowser
 
         webbrowser.open(address)
-    serve(door(house, key, BrowserSessions(key)), _HOST, port)
+    note = None if read_only or not (is_here or table.writable) else _note
+    application = door(house, key, BrowserSessions(key), table.hosts, note=note)
+    serve(application, host, port, uds=None if uds is None else str(uds))
+
+
+def _note(sentence: str) -> None:
+    """Write down on stderr who did what, and when."""
+    import time
+
+    from retro.periods import format_instant
+
+    call.say(f"{format_instant(time.time_ns() // 1000)} {sentence}")
 
 
 @web_app.command("link")
@@ -97,18 +114,3 @@ def _link(key: str, port: int) -> str:
     from retro.surface.guard.session import BrowserSessions
 
     return f"http://{_NAME}:{port}/in?once={BrowserSessions(key).link()}"
-
-
-def _house() -> House:
-    from retro.app.doctor.examine import examine
-    from retro.surface.web.answers import House
-
-    config_path, db = call.config_path, call.db
-
-    def clock() -> int:
-        return time.time_ns() // 1000
-
-    def findings() -> list[tuple[str, str, str]]:
-        return [(c.state, c.name, c.detail) for c in examine(config_path, db, os.environ, now=clock())]
-
-    return House(call.store, call.config, call.settings, clock, findings)

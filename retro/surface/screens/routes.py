@@ -20,12 +20,20 @@ _FIELDS: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A screen by the first part of its path, the names that follow, its format, and the filters it is seen through."""
+    """A screen by the first part of its path, the names that follow, its format, and the filters it is seen through.
+
+    `pairs` are the filters as they were given, `query` the last of each key.
+    """
 
     screen: str
     names: tuple[str, ...] = ()
     format: ScreenFormat = "html"
     query: Mapping[str, str] = field(default_factory=dict)
+    pairs: tuple[tuple[str, str], ...] = ()
+
+    def every(self, key: str) -> tuple[str, ...]:
+        """Every value of a key that may be given several times, in order, without empty ones."""
+        return tuple(value for name, value in self.pairs if name == key and value)
 
 
 def request_of(raw_path: bytes, query: bytes) -> Request | None:
@@ -55,4 +63,4 @@ def request_of(raw_path: bytes, query: bytes) -> Request | None:
         )
     except ValueError:
         return None
-    return Request(names[0], tuple(names[1:]), FORMATS.get(ending, "html"), dict(pairs))
+    return Request(names[0], tuple(names[1:]), FORMATS.get(ending, "html"), dict(pairs), tuple(pairs))

@@ -12,6 +12,7 @@ from retro.app.settlement.tracks import Extent, load_tracks
 from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS
 from retro.evaluate.position.life import Lookahead
 from retro.evaluate.position.spreadsheet import SpreadsheetRow, spreadsheet_rows
+from retro.store.conditions import EVERY_ROW
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from retro.app.settlement.book import SettledBook
     from retro.app.settlement.settings import AgentSettings
     from retro.evaluate.position.summary import PositionSummary
+    from retro.store.conditions import Selection
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
@@ -36,11 +38,11 @@ COLUMNS: Final = (*_OVERVIEW, "currency", "entry_tags", "exit_tags", *_FIGURES)
 
 
 def spreadsheet_part(
-    store: Store, agent: Agent, settings: AgentSettings, bounds: ListBounds
+    store: Store, agent: Agent, settings: AgentSettings, bounds: ListBounds, selection: Selection = EVERY_ROW
 ) -> ListPart[tuple[CellValue, ...]]:
-    """Positions of the agent with a value a column, in order of their entries: each is replayed."""
+    """Positions of the agent with a value a column, in order of their entries or as selected: each is replayed."""
     with settled_book(store, agent.name, settings, measured=False) as book:
-        rows, following = book_part(book, bounds)
+        rows, following = book_part(book, bounds, selection)
         return ListPart(tuple(_cells(book, rows)), following)
 
 

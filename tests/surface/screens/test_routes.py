@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from retro.present.links import address_of
 from retro.present.references import PositionReference, ScreenReference
-from retro.surface.web.routes import Request, request_of
+from retro.surface.screens.routes import Request, request_of
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
 
@@ -26,7 +26,9 @@ def test_an_address_is_read_back_as_the_names_it_was_made_of(agent: str, positio
 @given(st.dictionaries(st.from_regex(r"[a-z-]{1,8}", fullmatch=True), NAMES, max_size=4))
 def test_filters_are_read_back(query: dict[str, str]) -> None:
     address = urlsplit(address_of(ScreenReference("reviews", tuple(query.items()))))
-    assert request_of(address.path.encode(), address.query.encode()) == Request("reviews", query=query)
+    assert request_of(address.path.encode(), address.query.encode()) == Request(
+        "reviews", query=query, pairs=tuple(query.items())
+    )
 
 
 @given(st.binary(max_size=60), st.binary(max_size=60))

@@ -1,0 +1,41 @@
+"""Which model of sentences this installation searches by."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from memory.errors import RefusedError
+from memory.library.models import minilm
+from retro.errors import UsageError
+from retro.secret import EMBEDDING_KEY, find_secret
+
+if TYPE_CHECKING:
+    from memory.library.embedder import Embedder
+    from retro.config import Config
+
+__all__ = ["WORDS", "model_named", "model_of_house"]
+
+WORDS: Final = "words"
+"""What `[memory] model` says where words alone are to be compared."""
+
+
+def model_of_house(config: Config) -> Embedder | None:
+    """The model that `[memory] model` names; None where it is `words`, or the extra `library` is not installed."""
+    name = config.memory.model
+    if name == WORDS or (name == minilm.MODEL and not minilm.is_installed()):
+        return None
+    return model_named(name)
+
+
+def model_named(name: str) -> Embedder:
+    """A model by what an owner calls it; `UsageError` says what there is."""
+    if name == minilm.MODEL and minilm.is_installed():
+        return minilm.bundled_model()
+    from memory.library.models.choices import model_of  # noqa: PLC0415  only who names another needs it
+
+    key = find_secret(EMBEDDING_KEY, os.environ) if name.startswith(("https://", "http://")) else None
+    try:
+        return model_of(name, key.reveal() if key is not None else None)
+    except RefusedError as error:
+        raise UsageError(f"model {name}: {error}") from None

@@ -1,0 +1,1 @@
+"""Lists that are narrowed, sorted, searched and written as sheets."""

@@ -1,0 +1,164 @@
+"""Signs of life: who acted last, how old marks and sources are, when the service knocked, and what books do not know yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from retro.app.questions.metrics import changed_at
+from retro.periods import SECOND, format_instant
+from retro.report.today import LifeSign, NextReview
+from retro.store.books import shared_marks
+from retro.store.books.positions import book_of
+from retro.store.facts import counts
+from retro.store.facts.series import newest_mark
+from retro.store.jobs import backlog, cursors, enrolments, results
+from retro.store.jobs.hosts import hosts_of_database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from retro.app.settlement.settings import AgentSettings
+    from retro.config import Config
+    from retro.report.fleet import AgentState
+    from retro.store.facts.agents import Agent
+
+__all__ = ["BookLag", "book_lag", "life_signs", "next_review", "unsettled_books"]
+
+_LATE: Final = 600 * SECOND
+_KNOCKS: Final = 5
+"""Knocks that a service may miss before it is called late; ten minutes at least."""
+_COUNTED: Final = 1000
+_BOOKS: Final = 20
+"""Books that are asked whether they are behind; beyond them the knock says it."""
+_SOURCES: Final = 8
+
+
+class BookLag(NamedTuple):
+    """What a book does not know yet: so many facts, counted to a thousand; None: it follows other settings."""
+
+    facts: int | None
+
+
+def book_lag(conn: Connection, agent: str, settings: AgentSettings) -> BookLag | None:
+    """What an agent's book does not know yet; None where it speaks for all facts."""
+    if shared_marks.is_settled(conn, agent, settings.fingerprint):
+        return None
+    book = book_of(conn, agent)
+    if book is None:
+        return BookLag(counts.since(conn, agent, 0, _COUNTED))
+    if book.dirty_from is None:
+        return BookLag(None)
+    return BookLag(counts.since(conn, agent, book.dirty_from, _COUNTED))
+
+
+def unsettled_books(
+    conn: Connection, agents: Sequence[Agent], settings_for: Callable[[Agent], AgentSettings]
+) -> dict[str, int | None]:
+    """Agent -> the facts that its book does not know yet, of those that are behind."""
+    lags = {agent.name: book_lag(conn, agent.name, settings_for(agent)) for agent in agents[:_BOOKS]}
+    return {name: lag.facts for name, lag in lags.items() if lag is not None}
+
+
+def life_signs(
+    conn: Connection,
+    config: Config,
+    agents: Sequence[Agent],
+    states: Mapping[str, AgentState],
+    now: int,
+) -> list[LifeSign]:
+    """What is broken first, then what is late, then what is well."""
+    signs = [_of_service(conn, config, now), *_of_sources(conn, config)]
+    if agents:
+        signs += [_of_agents(agents, states), _of_marks(conn)]
+    order = ("broken", "late", "well")
+    return sorted(signs, key=lambda sign: order.index(sign.state))
+
+
+def _of_agents(agents: Sequence[Agent], states: Mapping[str, AgentState]) -> LifeSign:
+    """The newest event of all; late where every one of them is dormant."""
+    newest = max(agents, key=lambda agent: (agent.last_at or 0, agent.name))
+    lively = any(states[agent.name] in {"awake", "dead"} for agent in agents)
+    return LifeSign(
+        kind="agent",
+        name=newest.name,
+        at=None if newest.last_at is None else format_instant(newest.last_at),
+        state="well" if lively else "late",
+        mend="" if lively else "look whether it still writes its journal, and whether its source is read",
+        reasons={} if newest.last_at is not None else {"at": "nothing is told yet"},
+    )
+
+
+def _of_marks(conn: Connection) -> LifeSign:
+    newest = newest_mark(conn)
+    return LifeSign(
+        kind="marks",
+        name="marks",
+        at=None if newest is None else format_instant(newest),
+        state="well",
+        reasons={} if newest is not None else {"at": "no mark is told"},
+    )
+
+
+def _of_service(conn: Connection, config: Config, now: int) -> LifeSign:
+    hosts = hosts_of_database(conn)
+    if not hosts:
+        return LifeSign(
+            kind="service",
+            name="service",
+            at=None,
+            state="broken",
+            mend="retro run",
+            reasons={"at": "it has never run"},
+        )
+    newest = max(hosts, key=lambda host: host.knocked_at)
+    patience = max(_LATE, round(_KNOCKS * config.service.knock_seconds * SECOND))
+    late = now - newest.knocked_at > patience
+    return LifeSign(
+        kind="service",
+        name=newest.name,
+        at=format_instant(newest.knocked_at),
+        state="broken" if late else "well",
+        mend="retro run" if late else "",
+    )
+
+
+def _of_sources(conn: Connection, config: Config) -> list[LifeSign]:
+    """The files of each source by their age on this machine, and what stands in the way of any."""
+    signs = [
+        LifeSign(
+            kind="source",
+            name=reason,
+            at=None,
+            state="broken",
+            mend="retro doctor",
+            reasons={"at": "it cannot be read"},
+        )
+        for reason in sorted(cursors.alarms(conn).values())
+    ]
+    for source in config.source[:_SOURCES]:
+        at = changed_at(source)
+        signs.append(
+            LifeSign(
+                kind="source",
+                name=str(source.path),
+                at=None if at is None else format_instant(round(at * SECOND)),
+                state="late" if at is None else "well",
+                mend="" if at is not None else "look at [[source]] in the configuration",
+                reasons={} if at is not None else {"at": "no file of it is on this machine"},
+            )
+        )
+    return signs
+
+
+def next_review(conn: Connection, now: int) -> NextReview:
+    """When the next can be made, and how many can be already."""
+    due = backlog.count_due(conn, now)
+    instants = [at for at in (results.next_due(conn, now), enrolments.next_end(conn)) if at is not None]
+    soonest = min((at for at in instants if at > now), default=None)
+    return NextReview(
+        at=None if soonest is None else format_instant(soonest),
+        due=due,
+        reasons={} if soonest is not None else {"at": "nothing ends for an agent that is awake"},
+    )

@@ -1,0 +1,69 @@
+"""All agents, and each of them; what works. Nothing here computes, settles or writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from retro.app.questions import agents as agent_questions
+from retro.app.questions import fleet as fleet_questions
+from retro.app.questions import positions as position_questions
+from retro.app.questions import reviews as review_questions
+from retro.app.questions.bounds import ListBounds
+from retro.present.formats import page_of, render
+from retro.present.json_parts import data_as_json
+from retro.present.links import command_of
+from retro.present.page.screens.pages import absence_page, agent_page, findings_page
+from retro.present.references import AgentReference, ScreenReference
+from retro.present.screen import ScreenPlace
+from retro.safe import clean
+from retro.store.conditions import Selection
+from retro.surface.screens.answer import Answer
+from retro.surface.screens.lens import as_of_request, now_of_request
+
+if TYPE_CHECKING:
+    from retro.surface.screens.house import House
+    from retro.surface.screens.routes import Request
+
+__all__ = ["agent", "fleet", "service"]
+
+_LATEST: Final = 10
+
+
+def fleet(house: House, request: Request) -> Answer:
+    """Every agent, those that want a person first."""
+    question = fleet_questions.FleetQuestion(now_of_request(house, request), week=request.query.get("week"))
+    report = fleet_questions.fleet(house.store, house.config, question)
+    if not report.agents:
+        why = "No agent has told anything yet."
+        commands = ("retro ingest journal FILE", "retro ingest freqtrade DB")
+        return Answer(absence_page("The agents", why, commands), render(report, "json"))
+    return Answer(page_of(clean(report)), render(report, "json"), command="retro fleet")
+
+
+def agent(house: House, request: Request) -> Answer:
+    """When an agent lived, and the newest of what there is of it."""
+    (name,) = request.names
+    record = house.agent(name)
+    settings = house.settings_for(record)
+    row = agent_questions.stored_agent(house.store, record, settings, house.config, house.clock())
+    bounds = ListBounds(_LATEST, newest=True)
+    selection = Selection(as_of=as_of_request(house, request))
+    asked = review_questions.ReviewsQuestion(name, bounds=bounds, selection=selection)
+    latest = review_questions.reviews(house.store, asked).rows
+    part, _ = position_questions.stored_positions(house.store, record, settings, bounds, selection)
+    page = agent_page(row, [review_questions.overview_of(entry) for entry in latest], part.rows)
+    crumbs = (
+        ScreenPlace("Today", ScreenReference("today")),
+        ScreenPlace(name, AgentReference(name), current=True),
+    )
+    return Answer(page, data_as_json(row.document()), crumbs, command_of(AgentReference(name)))
+
+
+def service(house: House, request: Request) -> Answer:  # noqa: ARG001  it has no filters
+    """What works, and what does not."""
+    findings = house.examine()
+    broken = sum(state == "broken" for state, _, _ in findings)
+    summary = f"{broken} broken" if broken else "Everything works"
+    document = [{"check": name, "state": state, "detail": detail} for state, name, detail in findings]
+    page = findings_page(findings, summary)
+    return Answer(page, data_as_json(document), command="retro doctor", rows=document)

@@ -1,0 +1,121 @@
+"""What a screen is seen through: the filter and order of a list, and the instant as of which it is asked."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final
+
+from retro.app.questions.bounds import ListBounds
+from retro.app.questions.lists.filters import selection_of
+from retro.errors import FilterError
+from retro.periods import DAY, format_instant, midnight, parse_instant, zone
+from retro.present.links import address_of
+from retro.present.references import ScreenReference
+from retro.present.screen import FilterForm, InstantForm
+
+if TYPE_CHECKING:
+    from retro.app.questions.lists.filters import FilteredList
+    from retro.store.conditions import Selection
+    from retro.surface.screens.house import House
+    from retro.surface.screens.routes import Request
+
+__all__ = [
+    "NEWEST",
+    "ROWS",
+    "as_of_request",
+    "filter_form",
+    "instant_form",
+    "now_of_request",
+    "paging",
+    "selection_of_request",
+]
+
+ROWS: Final = 100
+"""Rows of a list on a page."""
+
+NEWEST: Final = ListBounds(newest=True)
+
+_AS_OF: Final = "as-of"
+_EPOCH: Final = date(1970, 1, 1).toordinal()
+_LAST_DAY: Final = 200_000
+_NOW_ONLY: Final = "This screen knows only now."
+_LIMITS: Final = {
+    **dict.fromkeys(
+        ("today", "fleet", "ripening"),
+        "Only the clock is set back: what was told and made since then counts, too.",
+    ),
+    "reviews": "What was made by then; what was owed is not kept.",
+    "r": "The newest revision that was made by then.",
+    "diff": "The newest revisions that were made by then.",
+    "p": "The newest revision that was made by then; without one, what the book knows now of that time.",
+    "positions": "What ended later counts as open. Figures are the book's of now: facts that came later have moved them.",
+    "a": "Lists are of then; its counts are those of now.",
+    "rules": "The newest audit that was made by then.",
+    "proposals": "Without those that have changed since: how they stood then is not kept.",
+    "memory": "By what was known then.",
+}
+"""What a screen can and cannot say of an earlier instant."""
+
+
+def as_of_request(house: House, request: Request) -> int | None:
+    """The instant that `as-of` names: RFC 3339, a date (its midnight in the owner's zone) or a day's number since 1970."""
+    text = request.query.get(_AS_OF, "").strip()
+    if not text:
+        return None
+    tz = zone(house.config.owner.time_zone)
+    try:
+        if text.isascii() and text.isdigit() and int(text[:9]) < _LAST_DAY:
+            return midnight(date.fromordinal(_EPOCH + int(text)), tz)
+        if len(text) == len("2026-03-05"):
+            return midnight(date.fromisoformat(text), tz)
+        return parse_instant(text)
+    except (ValueError, OverflowError):
+        raise FilterError("as-of: it takes a time such as 2026-03-05 or 2026-03-05T12:00:00Z") from None
+
+
+def now_of_request(house: House, request: Request) -> int:
+    """The clock, set back for who looks back."""
+    as_of = as_of_request(house, request)
+    return house.clock() if as_of is None else as_of
+
+
+def selection_of_request(house: House, request: Request, rows: FilteredList) -> Selection:
+    """The rows of a list that `q` asks for, in order of `sort`, as of `as-of`."""
+    text, sort = request.query.get("q", ""), request.query.get("sort", "")
+    tz = zone(house.config.owner.time_zone)
+    return selection_of(text, rows, tz, sort=sort, as_of=as_of_request(house, request))
+
+
+def paging(screen: str, request: Request, following: str | None) -> dict[str, Any]:
+    """Where a list goes on, and its beginning where this is not it."""
+    others = tuple((key, value) for key, value in sorted(request.query.items()) if key != "after")
+    later = "" if following is None else address_of(ScreenReference(screen, (*others, ("after", following))))
+    earlier = address_of(ScreenReference(screen, others)) if "after" in request.query else ""
+    return {"later": later, "earlier": earlier}
+
+
+def filter_form(request: Request, rows: FilteredList) -> FilterForm:
+    """The form that narrows a list, as it was filled in."""
+    sorts = ("", *(f"{minus}{name}" for name in rows.sorts for minus in ("", "-")))
+    others = _others(request, {"q", "sort", "after"})
+    return FilterForm(request.query.get("q", ""), request.query.get("sort", ""), sorts, others)
+
+
+def instant_form(house: House, request: Request) -> InstantForm:
+    """The form that sets the instant: days from the first that anybody tells of to today."""
+    today = house.clock() // DAY
+    first = min(house.first_day(), today)
+    try:
+        as_of = as_of_request(house, request)
+    except FilterError:
+        as_of = None
+    sentence = _LIMITS.get(request.screen, _NOW_ONLY)
+    others = _others(request, {_AS_OF, "after"})
+    if as_of is None:
+        return InstantForm(first, today, today, "", sentence, others)
+    day = min(max(as_of // DAY, first), today)
+    return InstantForm(first, today, day, format_instant(as_of), sentence, others)
+
+
+def _others(request: Request, left_out: set[str]) -> tuple[tuple[str, str], ...]:
+    return tuple(pair for pair in request.pairs if pair[0] not in left_out)

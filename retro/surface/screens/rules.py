@@ -1,0 +1,114 @@
+"""What rules are worth, and what is proposed of them. Nothing here computes, settles or writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from retro.app.questions import proposals as proposal_questions
+from retro.app.questions import reviews as review_questions
+from retro.app.questions.bounds import ListBounds
+from retro.app.questions.screens.biography import rule_biography
+from retro.errors import UnknownError
+from retro.kinds import EPOCH, WEEKLY
+from retro.present.json_parts import data_as_json
+from retro.present.links import command_of
+from retro.present.page.screens.biography import page_of_biography
+from retro.present.page.screens.pages import proposals_page, rules_page
+from retro.present.page.screens.search import proposal_page
+from retro.present.references import (
+    AgentReference,
+    ProposalReference,
+    RuleReference,
+    RulesReference,
+    ScreenReference,
+)
+from retro.present.screen import ScreenPlace
+from retro.report import RetrospectiveReport, dump
+from retro.safe import clean
+from retro.store.conditions import Selection
+from retro.surface.screens.answer import Answer
+from retro.surface.screens.lens import as_of_request
+
+if TYPE_CHECKING:
+    from retro.store.jobs.reviews import Review
+    from retro.surface.screens.house import House
+    from retro.surface.screens.routes import Request
+
+__all__ = ["proposal", "proposals", "rule", "rules"]
+
+_AUDITS: Final = 200
+"""Reviews looked through for the newest week: between two of them stand days and positions."""
+
+
+class _StoredAudit(NamedTuple):
+    """A review that audits rules, and its newest revision."""
+
+    review: Review
+    document: RetrospectiveReport
+
+
+def rules(house: House, request: Request) -> Answer:
+    """What the newest review of a week or epoch says of every rule."""
+    (name,) = request.names
+    audit = _newest_audit(house, name, as_of_request(house, request))
+    crumbs = (
+        ScreenPlace(name, AgentReference(name)),
+        ScreenPlace("Rules", RulesReference(name), current=True),
+    )
+    rows = audit.document.heuristic_performance
+    return Answer(
+        rules_page(clean(audit.document), audit.review.id),
+        data_as_json([row.model_dump(mode="json") for row in rows]),
+        crumbs,
+        command_of(RulesReference(name)),
+    )
+
+
+def rule(house: House, request: Request) -> Answer:
+    """One rule over its weeks."""
+    name, wanted = request.names
+    as_of = as_of_request(house, request)
+    life = clean(rule_biography(house.store, house.config, house.agent(name), wanted, as_of))
+    crumbs = (
+        ScreenPlace(name, AgentReference(name)),
+        ScreenPlace("Rules", RulesReference(name)),
+        ScreenPlace(wanted, RuleReference(name, wanted), current=True),
+    )
+    return Answer(page_of_biography(life), dump(life), crumbs, command_of(RuleReference(name, wanted)))
+
+
+def _newest_audit(house: House, name: str, as_of: int | None) -> _StoredAudit:
+    """The newest review of the agent that audits its rules; `UnknownError` before the first."""
+    house.agent(name)
+    bounds = ListBounds(_AUDITS, newest=True)
+    question = review_questions.ReviewsQuestion(name, "done", bounds, Selection(as_of=as_of))
+    for entry in review_questions.reviews(house.store, question).rows:
+        if entry.kind in {WEEKLY.name, EPOCH.name}:
+            stored = review_questions.stored(house.store, entry.id, name, as_of=as_of)
+            if isinstance(stored.document, RetrospectiveReport):
+                return _StoredAudit(entry, stored.document)
+    raise UnknownError("no week of it is reviewed yet")
+
+
+def proposals(house: House, request: Request) -> Answer:
+    """Every proposed change of a playbook."""
+    agent = request.query.get("agent")
+    rows = proposal_questions.proposals(house.store, agent, as_of=as_of_request(house, request))
+    page = proposals_page(
+        [(row.agent, row.id, row.state, row.url or row.branch or "") for row in rows], agent
+    )
+    documents = [proposal_questions.proposal_document(row) for row in rows]
+    return Answer(page, data_as_json(documents), command="retro playbook status", rows=documents)
+
+
+def proposal(house: House, request: Request) -> Answer:
+    """One proposed change whole."""
+    row = proposal_questions.proposal(house.store, request.names[0], request.query.get("agent"))
+    currency = house.currency(row.agent)
+    page = proposal_page(row.agent, row.state, row.url or row.branch or "", row.amendment, currency)
+    reference = ProposalReference(row.agent, row.id)
+    crumbs = (
+        ScreenPlace("Proposals", ScreenReference("proposals")),
+        ScreenPlace(row.id, reference, current=True),
+    )
+    return Answer(page, data_as_json(proposal_questions.whole_document(row)), crumbs, command_of(reference))
