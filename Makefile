@@ -32,8 +32,8 @@ test: check ## everything, with real PostgreSQL, SMTP and git
 	$(BIN)/python -m pytest -n auto
 
 lock: ## both lock files anew, without URLs
-	$(BIN)/python -m uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --all-extras --group build -q -o requirements.lock
-	$(BIN)/python -m uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --all-extras --group build --group dev -q -o requirements-dev.lock
+	$(BIN)/python -m uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --extra postgres --extra freqtrade --extra mcp --group build -q -o requirements.lock
+	$(BIN)/python -m uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --all-extras --group build --group dev --group browser -q -o requirements-dev.lock
 
 clean: ## forget the environment and the demo
 	rm -rf .venv demo

@@ -89,14 +89,15 @@ def journal(path: Path, weeks: int, *, words: bool) -> None:
         tell("decision", "end", START + weeks * WEEK * HOUR, action="hold")
 
 
-def least(runs: int, work: Callable[[], object]) -> float:
-    """The least CPU seconds of several runs."""
-    seconds = []
+def least(runs: int, *works: Callable[[], object]) -> list[float]:
+    """The least CPU seconds of each of several works; they take turns, so that a busy machine weighs on all alike."""
+    seconds: list[list[float]] = [[] for _ in works]
     for _ in range(runs):
-        start = time.process_time()
-        work()
-        seconds.append(time.process_time() - start)
-    return min(seconds)
+        for work, taken in zip(works, seconds, strict=True):
+            start = time.process_time()
+            work()
+            taken.append(time.process_time() - start)
+    return [min(taken) for taken in seconds]
 
 
 def main() -> None:
@@ -134,13 +135,11 @@ def costs(database: str, runs: int) -> tuple[float, float, float]:
         window = Window(period, grid_of(period, settings), book.known_until, period.end)
         names = positions.alive(book.conn, "bench", window.start, period.end)
         inputs = inputs_of(book, window, names, at_marks=True)
-        seconds = (
-            settling,
-            least(runs, lambda: review_period(book, period)),
-            least(runs, lambda: evaluators_of(book, window, inputs)),
+        whole, part = least(
+            runs, lambda: review_period(book, period), lambda: evaluators_of(book, window, inputs)
         )
     store.close()
-    return seconds
+    return settling, whole, part
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from retro.claims import ClaimAnswers
 from retro.config import Config, load
 from retro.errors import UsageError
 from retro.estates import Estates
+from retro.libraries import LibraryAnswers
 from retro.lists import Lists
 from retro.periods import DAY
 from retro.store.database import open_store
@@ -40,7 +41,7 @@ def open_mirror(url: str, config: str | Path | None = None) -> Mirror:
     return Mirror(open_store(url), Config() if config is None else load(Path(config), {}))
 
 
-class Mirror(Lists, ClaimAnswers, Estates):
+class Mirror(Lists, ClaimAnswers, LibraryAnswers, Estates):
     """An open database, with the questions an agent or its owner asks of it. A context manager; `close` ends it.
 
     `agent` may be left out while there is only one. Times are RFC 3339 text or aware datetimes; a read hides what was

@@ -2,6 +2,7 @@
 
     RetroError                   a sentence a person can act on; the command line prints it and exits 1
     |-- UsageError               the call itself is wrong; exit 2
+    |   |-- FilterError          what narrows a list, orders it or sets its instant
     |   `-- ConfigError          config.toml is wrong: every fault at once, with file and key
     |-- InputError               a file or stream cannot be read at all: what, where, what to do
     |   `-- OtherBotError        it contradicts what is known of its agent: it is another bot's
@@ -28,6 +29,7 @@ __all__ = [
     "BusyError",
     "ConfigError",
     "DamagedRowError",
+    "FilterError",
     "InputError",
     "InvariantError",
     "LostClaimError",
@@ -91,6 +93,10 @@ class LostClaimError(RetroError):
 
 class ModelAwayError(RetroError):
     """The model cannot be asked just now; a little later it may answer."""
+
+
+class FilterError(UsageError):
+    """What narrows a list, orders it or sets its instant makes no sense; the sentence is for whoever typed it."""
 
 
 class UnknownError(RetroError):

@@ -20,6 +20,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 from retro.errors import ConfigError
 
 __all__ = [
+    "EMBEDDING_KEY",
     "FORGE_TOKEN",
     "MCP_KEY",
     "MODEL_KEY",
@@ -40,7 +41,8 @@ SMTP_PASSWORD: Final = "RETRO_SMTP_PASSWORD"  # noqa: S105  its name, not its va
 FORGE_TOKEN: Final = "RETRO_FORGE_TOKEN"  # noqa: S105  its name, not its value
 NOTIFY_URLS: Final = "RETRO_NOTIFY_URLS"
 MCP_KEY: Final = "RETRO_MCP_KEY"
-SECRETS: Final = (MODEL_KEY, SMTP_PASSWORD, FORGE_TOKEN, NOTIFY_URLS, MCP_KEY)
+EMBEDDING_KEY: Final = "RETRO_EMBEDDING_KEY"
+SECRETS: Final = (MODEL_KEY, SMTP_PASSWORD, FORGE_TOKEN, NOTIFY_URLS, MCP_KEY, EMBEDDING_KEY)
 """Every secret there is, by its name in the environment; agents' tokens have names that the configuration gives."""
 
 _NAME: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
@@ -51,12 +53,25 @@ _DEEPEST: Final = 12
 _MANY_LINES: Final = frozenset({NOTIFY_URLS})
 _SENSITIVE_KEY: Final = re.compile(r"(?i)(?:^|[_.-])(password|passwd|secret|token|api_?key|authorization)$")
 _PATTERNS: Final = (
-    (re.compile(r"(://[^/\s:@]*):[^/\s@]+@"), r"\1:[redacted]@"),
-    (re.compile(r"(https?://)[^/\s:@]+@"), r"\1[redacted]@"),
-    (re.compile(r"\bsk-ant-[\w-]{8,}|\bgh[pousr]_\w{16,}|\bgithub_pat_\w{16,}"), "[redacted]"),
-    (re.compile(r"(?i)(\bauthorization['\"]?\s*[:=]\s*['\"]?(?:\w+\s+)?)[^\s'\",]+"), r"\1[redacted]"),
-    (re.compile(r"(?i)\b((?:password|passwd|secret|token|api_?key)=)[^&\s'\",]+"), r"\1[redacted]"),
+    (("://",), re.compile(r"(://[^/\s:@]*):[^/\s@]+@"), r"\1:[redacted]@"),
+    (("://",), re.compile(r"(https?://)[^/\s:@]+@"), r"\1[redacted]@"),
+    (
+        ("sk-ant-", "_"),
+        re.compile(r"\bsk-ant-[\w-]{8,}|\bgh[pousr]_\w{16,}|\bgithub_pat_\w{16,}"),
+        "[redacted]",
+    ),
+    (
+        ("author",),
+        re.compile(r"(?i)(\bauthorization['\"]?\s*[:=]\s*['\"]?(?:\w+\s+)?)[^\s'\",]+"),
+        r"\1[redacted]",
+    ),
+    (
+        ("=",),
+        re.compile(r"(?i)\b((?:password|passwd|secret|token|api_?key)=)[^&\s'\",]+"),
+        r"\1[redacted]",
+    ),
 )
+"""What looks like a secret, and before it what the lower case of a text holds that may have one: most have none."""
 
 
 class Secret:
@@ -180,8 +195,10 @@ def _redact(value: Any, mask: re.Pattern[str] | None, depth: int) -> Any:
     text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
     if mask:
         text = mask.sub("[redacted]", text)
-    for pattern, replacement in _PATTERNS:
-        text = pattern.sub(replacement, text)
+    lower = text.lower()
+    for hints, pattern, replacement in _PATTERNS:
+        if any(hint in lower for hint in hints):
+            text = pattern.sub(replacement, text)
     return text
 
 

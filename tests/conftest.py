@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 from hypothesis import settings
@@ -10,7 +11,13 @@ from tests.worlds.databases import database_url, postgres_server, postgres_url, 
 
 __all__ = ["database_url", "postgres_server", "postgres_url", "store"]
 
-settings.register_profile("steady", derandomize=True, database=None)
+settings.register_profile("steady", derandomize=True, database=None, max_examples=40)
 settings.register_profile("searching")
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 # A change is judged by what it changed: the same examples every time. HYPOTHESIS_PROFILE=searching looks for new ones.
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand collected tests are no garbage: each full collection looked through all of them."""
+    gc.collect()
+    gc.freeze()

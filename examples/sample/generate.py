@@ -308,6 +308,7 @@ def predictions() -> None:
         regime = str(context(when, asset)["regime"])
         predicted += {"ranging": 0.0006, "trending_up": -0.0004, "trending_down": 0.0019}[regime]
         hold = next(event for event in reversed(holds) if str(event["at"]) < when.isoformat())
+        hold["difficulty"] = "hard" if regime == "trending_down" else "easy"
         stated = lot.choice((0.7, 0.8, 0.85, 0.9, 0.95) if right else (0.7, 0.75, 0.8, 0.9, 0.95))
         tell(
             when, "prediction", decision=hold["id"], category="return_4h", item=f"{asset}/USDC", regime=regime,

@@ -24,6 +24,7 @@ from retro.config.tables import (
     PlaybookTable,
     ServiceTable,
     StoreTable,
+    WebTable,
 )
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "ServiceTable",
     "SourceTable",
     "StoreTable",
+    "WebTable",
     "example",
     "load",
     "schema",

@@ -18,7 +18,8 @@ _HEAD: Final = """\
 # Relative paths begin at this file. `retro doctor` says what works and what does not.
 #
 # No secret stands here. They come from $CREDENTIALS_DIRECTORY/<name> (systemd), a file named by $<NAME>_FILE, or the
-# environment: ANTHROPIC_API_KEY, RETRO_SMTP_PASSWORD, RETRO_FORGE_TOKEN, RETRO_NOTIFY_URLS, RETRO_MCP_KEY.
+# environment: ANTHROPIC_API_KEY, RETRO_SMTP_PASSWORD, RETRO_FORGE_TOKEN, RETRO_NOTIFY_URLS, RETRO_MCP_KEY,
+# RETRO_EMBEDDING_KEY.
 """
 _MANY: Final = {
     "source": """\

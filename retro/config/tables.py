@@ -16,7 +16,7 @@ from retro.config.retrospective import RetrospectiveTable
 from retro.config.shapes import ConfigTable
 from retro.config.sources import SourceTable  # noqa: TC001 - pydantic reads the annotations
 from retro.kinds import MAILED
-from retro.secret import FORGE_TOKEN, MCP_KEY, NOTIFY_URLS, SMTP_PASSWORD
+from retro.secret import EMBEDDING_KEY, FORGE_TOKEN, MCP_KEY, NOTIFY_URLS, SMTP_PASSWORD
 
 __all__ = [
     "AgentTable",
@@ -34,6 +34,7 @@ __all__ = [
     "ServiceTable",
     "ShadowTable",
     "StoreTable",
+    "WebTable",
 ]
 
 
@@ -235,6 +236,15 @@ class MemoryTable(ConfigTable):
     use_attribution: bool = Field(
         default=False, description="recall weighs a memory by the decisions that had it in front of them"
     )
+    model: str = Field(
+        default="all-MiniLM-L6-v2-int8",
+        min_length=1,
+        max_length=400,
+        description=f"the library's: this, a folder with model.onnx, URL#MODEL (key: {EMBEDDING_KEY}), or words",
+    )
+    layers: Literal["own", "investor_bench", "finmem"] = Field(
+        default="own", description="how items of the library rise, fall and are cleaned up"
+    )
     fields: Annotated[dict[shapes.AgentName, ContextField], BeforeValidator(shapes.by_name)] = Field(
         default_factory=dict,
         description="The context registry: fields beside or instead of the built-in ones",
@@ -252,6 +262,19 @@ class McpTable(ConfigTable):
     tokens: dict[shapes.AgentName, shapes.SecretName] = Field(
         default_factory=dict,
         description=f"Agent -> the name of the secret that is its token; the owner's key is {MCP_KEY}, else mcp.key",
+    )
+
+
+class WebTable(ConfigTable):
+    """Who may look through `retro web`; on an address beyond this machine its screens only read."""
+
+    hosts: shapes.HostNames = Field(
+        default=(),
+        examples=[["mirror.example.org"]],
+        description="names it is reached by, beside localhost; without one it listens on this machine alone",
+    )
+    writable: bool = Field(
+        default=False, description="let who comes in from beyond this machine retry, skip, resend, too"
     )
 
 
@@ -323,6 +346,7 @@ class Config(ConfigTable):
     playbook: PlaybookTable = Field(default_factory=PlaybookTable)
     memory: MemoryTable = Field(default_factory=MemoryTable)
     mcp: McpTable = Field(default_factory=McpTable)
+    web: WebTable = Field(default_factory=WebTable)
     service: ServiceTable = Field(default_factory=ServiceTable)
 
     _file: Path | None = PrivateAttr(default=None)

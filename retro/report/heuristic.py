@@ -1,4 +1,4 @@
-"""The citation audit: what came of the decisions that cited a heuristic."""
+"""The citation audit: what came of the decisions that cited a heuristic, in a period and over the weeks of its life."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from pydantic import Field, model_validator
 
 from retro.report.form import Document, Reasons
 
-__all__ = ["BreakEvenGain", "DetectorState", "HeuristicReport", "OddsPath", "Partner", "Recommendation"]
+__all__ = [
+    "BreakEvenGain",
+    "DetectorState",
+    "HeuristicReport",
+    "OddsPath",
+    "Partner",
+    "Recommendation",
+    "RuleBiography",
+    "RuleChapter",
+    "ToldWeek",
+]
 
 
 class Recommendation(Document):
@@ -168,3 +178,42 @@ class HeuristicReport(Document):
             return False
         kind = self.recommendation.kind
         return (kind == "keep" and self.gains is False) or (kind == "demote" and self.gains is True)
+
+
+class ToldWeek(Document):
+    """What the review of a week said of the rule, of all outcomes since its text stands; amounts in `unit`."""
+
+    review: str
+    week: str
+    n: int
+    mean: float | None
+    low: float | None = Field(description="95 % of the mean at every look; null: no end")
+    high: float | None
+    unit: str = Field(description="usd (base currency), r or bps")
+    verdict: str
+    evidence: str
+    e_against: float | None
+    e_for: float | None
+    reasons: Reasons = Field(default={})
+
+
+class RuleChapter(Document):
+    """The rule in one role: its newest row, with E by week, and every week that told of it, the oldest first."""
+
+    role: str
+    newest: HeuristicReport | None
+    weeks: list[ToldWeek]
+    reasons: Reasons = Field(default={})
+
+
+class RuleBiography(Document):
+    """One rule of an agent; null where the document of its newest week was put away."""
+
+    agent: str
+    rule: str
+    text: str | None
+    base_currency: str
+    review: str = Field(description="the newest week that tells of it")
+    period_end: str
+    chapters: list[RuleChapter]
+    reasons: Reasons = Field(default={})

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING
 
+from pydantic import Field
+
 from retro.figures import count
+from retro.report.form import Document, Reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from retro.figures import MoneyStyle
     from retro.report.position import PositionRetrospective
 
-__all__ = ["OpenPositions", "open_positions_of"]
+__all__ = ["KinLife", "OpenPositions", "PositionKin", "open_positions_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +55,24 @@ def open_positions_of(positions: Iterable[PositionRetrospective]) -> OpenPositio
     """Those of a report's positions that stand open at its end."""
     standing = [p.final_pnl for p in positions if p.open and p.is_believed and p.final_pnl is not None]
     return OpenPositions(len(standing), fsum(standing))
+
+
+class KinLife(Document):
+    """A finished life that began like an open position; `likeness` is its score in the memory."""
+
+    position: str
+    likeness: float
+    pnl: float = Field(description="its result, base currency")
+    exit_reason: str | None
+
+
+class PositionKin(Document):
+    """How lives ended that began like an open position, the most like first: what was, never a forecast."""
+
+    n: int
+    mean: float | None = Field(description="of their results, base currency")
+    low: float | None = Field(description="95 % of the mean by Student's t; null below 5 lives")
+    high: float | None
+    gained: int | None = Field(description="lives that ended above 0")
+    lives: list[KinLife]
+    reasons: Reasons = Field(default={})

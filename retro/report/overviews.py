@@ -7,7 +7,7 @@ from typing import Any
 
 from retro.periods import format_instant
 
-__all__ = ["AgentOverview", "LetterOverview", "PositionOverview", "ReviewOverview"]
+__all__ = ["AgentOverview", "LetterOverview", "PositionOverview", "ReviewOverview", "SearchResult"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,10 @@ class PositionOverview:
 
 @dataclass(frozen=True, slots=True)
 class ReviewOverview:
-    """A review that is owed or made: instants in microseconds; `revision` 0 before the first."""
+    """A review that is owed or made: instants in microseconds; `revision` 0 before the first.
+
+    `result` and `against_nothing` are what its newest revision came to, in its agent's currency; None where nobody knows.
+    """
 
     id: str
     agent: str
@@ -108,6 +111,8 @@ class ReviewOverview:
     attempts: int
     backfill: bool
     reason: str | None
+    result: float | None = None
+    against_nothing: float | None = None
 
     def document(self) -> dict[str, Any]:
         """What `retro reviews --json` prints of it."""
@@ -136,3 +141,17 @@ class LetterOverview:
     channel: str
     recipient: str
     state: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """A thing whose name holds what was looked for: an agent, a review, a position or a proposal, and what it is."""
+
+    kind: str
+    agent: str
+    name: str
+    detail: str
+
+    def document(self) -> dict[str, Any]:
+        """What `retro search --json` prints of it."""
+        return {"kind": self.kind, "agent": self.agent, "name": self.name, "detail": self.detail}

@@ -1,4 +1,4 @@
-"""The order of a position's events: by instant, then by what they do, then by id, whatever order they were told in."""
+"""The order of a position's events: by instant, then by what they do, then by id, whatever order they were stated in."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ IN_ORDER: list[Fact] = [
 
 
 @given(st.permutations(IN_ORDER))
-def test_within_an_instant_what_is_done_comes_first_and_then_the_id_as_one_counts(told: list[Fact]) -> None:
-    assert in_order(told, "buy") == IN_ORDER
+def test_within_an_instant_what_is_done_comes_first_and_then_the_id_as_one_counts(stated: list[Fact]) -> None:
+    assert in_order(stated, "buy") == IN_ORDER
 
 
 @given(st.permutations([IN_ORDER[0], *IN_ORDER[4:]]))
-def test_where_no_two_tie_instants_and_what_is_done_decide_alone(told: list[Fact]) -> None:
-    assert in_order(told, "buy") == [IN_ORDER[0], *IN_ORDER[4:]]
+def test_where_no_two_tie_instants_and_what_is_done_decide_alone(stated: list[Fact]) -> None:
+    assert in_order(stated, "buy") == [IN_ORDER[0], *IN_ORDER[4:]]

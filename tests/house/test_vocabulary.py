@@ -37,6 +37,7 @@ GERUNDS_OF_THE_FIELD: Final = frozenset(
         "netting",
         "ping",
         "planning",
+        "ripening",
         "wiring",
     }
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from retro.accounting.prices import MAX_AGE, base_and_quote
 from retro.app.doctor.check import Examination, broken, note, ok
 from retro.app.proposals.files import read_playbook
-from retro.app.settlement.book import is_stale, known_until, read_rows
+from retro.app.settlement.book import is_stale, read_rows
 from retro.app.settlement.grid import grid_differs
 from retro.app.settlement.settings import settings_of
 from retro.app.settlement.silence import silent_since
@@ -83,7 +83,7 @@ def _agent(conn: Connection, agent: Agent, settings: AgentSettings, since: int |
 
 def _marks(conn: Connection, agent: Agent, base_currency: str, traded: dict[str, bool]) -> Iterator[Check]:
     """Instruments without a mark have no path and no regret; an old mark makes an open position's worth provisional."""
-    until = known_until(agent)
+    until = agent.known_until
     instruments_of = {owner: set(marks.instruments(conn, owner)) for owner in (agent.name, None)}
     missing, old = [], []
     for instrument in sorted(traded):
@@ -105,7 +105,7 @@ def _marks(conn: Connection, agent: Agent, base_currency: str, traded: dict[str,
 
 def _benchmark(conn: Connection, agent: Agent, base_currency: str, instrument: str) -> Check:
     """Without a mark of the day the market's part of a result is not known."""
-    until = known_until(agent)
+    until = agent.known_until
     instruments_of = {owner: set(marks.instruments(conn, owner)) for owner in (agent.name, None)}
     newest = _newest(conn, instruments_of, _priced_by(instrument, base_currency), until)
     if newest is not None and until - newest <= MAX_AGE:

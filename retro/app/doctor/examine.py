@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from retro.app.doctor import agents as checks_agents
 from retro.app.doctor import doors as checks_doors
+from retro.app.doctor import library as checks_library
 from retro.app.doctor import machine as checks_machine
 from retro.app.doctor import memory as checks_memory
 from retro.app.doctor import model as checks_model
@@ -37,6 +38,7 @@ _CHECKS: Final[tuple[Examination, ...]] = (
     *checks_source_figures.CHECKS,
     *checks_rows.CHECKS,
     *checks_memory.CHECKS,
+    *checks_library.CHECKS,
     *checks_playbook.CHECKS,
     *checks_model.CHECKS,
     *checks_service.CHECKS,

@@ -7,8 +7,8 @@ from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.accounting.replay import natural_key
-from retro.app.reviews.build import inputs_of
-from retro.app.reviews.window import Window
+from retro.app.reviews.build import equity_before
+from retro.app.reviews.window import Window, money_of
 from retro.evaluate.position.foresight import EXIT_ACTIONS
 from retro.periods import DAY, Period
 from retro.store.books import positions
@@ -60,7 +60,7 @@ def _in_window(book: SettledBook, start: int, end: int, threshold_pct: float) ->
         return
     after = end + _LOOK_BACK  # an exit that began in the window may go on after it
     look = Window(Period("custom", start, after, ""), [start, after], known_until=after, marks_until=after)
-    tracks = inputs_of(book, look, names).tracks
+    tracks = money_of(book, look, names, ()).loaded.tracks
     losing = [
         action
         for track in tracks.values()
@@ -69,11 +69,11 @@ def _in_window(book: SettledBook, start: int, end: int, threshold_pct: float) ->
     ]
     if not losing:
         return
-    grid = sorted({start, end, *(action.start for action in losing)})
-    window = Window(Period("custom", start, end, ""), grid, known_until=end, marks_until=end)
-    books = inputs_of(book, window, names).books
+    window = Window(Period("custom", start, end, ""), [start, end], known_until=end, marks_until=end)
+    instants = sorted({action.start for action in losing})
+    worth = dict(zip(instants, equity_before(book, window, names, instants), strict=True))
     for action in sorted(losing, key=lambda action: (action.start, action.position)):
-        equity = books.equity[books.index(action.start)]
+        equity = worth[action.start]
         if _beyond(action.amount, equity, threshold_pct):
             yield action._replace(equity=equity)
 

@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from retro.app.engine.summaries import summary_of
 from retro.app.reviews import documents
 from retro.kinds import KINDS, WEEKLY
 from retro.report import RetrospectiveReport, dump
 from retro.report.document import digest_of, read, with_revision
 from retro.safe import clean
 from retro.store.jobs import claims, outbox, reviews
+from retro.store.jobs.results import keep_summaries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -48,6 +50,11 @@ class StagedReview:
     facts: str | None = None
     digest: str | None = None
     is_worded: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many positions its document tells of."""
+        return len(self.document.positions) if isinstance(self.document, RetrospectiveReport) else 1
 
 
 class Stage(NamedTuple):
@@ -157,6 +164,7 @@ def commit_all(
             claims.keep_document(conn, review, dump(document))
         claims.finish(conn, review, now, facts=facts if document is None else None)
     told = [(staged.review, staged.document) for staged in staged_reviews if staged.document is not None]
+    keep_summaries(conn, [summary_of(review, document) for review, document in told])
     _owe_deliveries(conn, bench, told, now)
     for review, document in told:
         for consequence in () if review.repeats_history else bench.consequences:

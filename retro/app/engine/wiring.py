@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from retro.app.context import WorkContext, policy_of
 from retro.app.engine.delivery import channels_of
+from retro.app.experience.layers import stepping
 from retro.app.experience.lessons import damaged_records, learning
 from retro.app.experience.records import records_channel
 from retro.app.narration.narrators import is_worded, words_of
@@ -75,7 +76,12 @@ def bench_of(
         rng=rng or random.Random(),  # noqa: S311  it spreads retries, no more
         secrets=find_secrets(env),
         # in this order, after the deliveries, in the transaction that finishes a review
-        consequences=(learning(config, settings_for, log), suggesting(settings_for, clock), summing_up()),
+        consequences=(
+            learning(config, settings_for, log),
+            stepping(config, log),
+            suggesting(settings_for, clock),
+            summing_up(),
+        ),
         look_back=partial(_look_back, config, requests, log),
         beat=beat,
         stopping=stopping,

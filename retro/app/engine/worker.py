@@ -15,6 +15,7 @@ from retro.app.engine.leases import renewing_leases
 from retro.app.engine.obligations import enqueue_due
 from retro.app.engine.open_book import OpenBook
 from retro.app.engine.stages import StagedReview, StoppedError, commit_all, compute
+from retro.app.engine.summaries import sum_up_earlier
 from retro.app.estate.retention import purge, tidy
 from retro.app.intake import sources
 from retro.app.settlement.grid import grid_differs
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["run_once", "run_pass"]
 
 _AT_ONCE: Final = 25
+_MOST_POSITIONS: Final = 2_000
+"""Positions that documents may tell of while they wait for the others of their share; a few kilobytes each."""
 _LONGEST_REASON: Final = 500
 _LONGEST_WAIT: Final = DAY
 
@@ -49,6 +52,7 @@ def run_pass(bench: WorkContext, *, all_agents: bool = False) -> PassSummary:
     if not bench.stopping():
         _enqueue(bench, tally, all_agents=all_agents)
         _work(bench, tally)
+        sum_up_earlier(bench)
     # deliveries are rows by now: whoever comes next sends what a stopped pass leaves
     if not bench.stopping():
         delivery.send_all(bench, tally)
@@ -223,6 +227,11 @@ def _make_all(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary)
             try:
                 with bench.bound(agent=review.agent, review=review.id, attempt=review.attempts):
                     staged_reviews.append(compute(bench, review, book))
+                if sum(staged.size for staged in staged_reviews) > _MOST_POSITIONS:
+                    book.close()
+                    _finish(bench, staged_reviews, tally)
+                    waiting = _without(waiting, staged_reviews)
+                    staged_reviews.clear()
             except (StoreError, StoppedError):
                 raise  # not this review's fault: nothing is noted against it
             except LostClaimError as error:
@@ -246,10 +255,14 @@ def _make_all(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary)
     try:
         # whatever _finish could not finish it has failed or lost by itself: none of it may be released here
         _finish(bench, staged_reviews, tally)
-        keys = {staged.review.key for staged in staged_reviews}
-        waiting = [review for review in waiting if review.key not in keys]
+        waiting = _without(waiting, staged_reviews)
     finally:
         _release(bench, waiting)
+
+
+def _without(waiting: Sequence[Review], staged_reviews: Sequence[StagedReview]) -> list[Review]:
+    keys = {staged.review.key for staged in staged_reviews}
+    return [review for review in waiting if review.key not in keys]
 
 
 def _finish(bench: WorkContext, staged_reviews: Sequence[StagedReview], tally: PassSummary) -> None:

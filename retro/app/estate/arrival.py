@@ -29,8 +29,8 @@ from retro.store.facts import agents, faults, marks
 from retro.store.facts.agents import Grid
 from retro.store.facts.damage import UNREADABLE
 from retro.store.facts.departures import departure_of
+from retro.store.locks import lock_estate
 from retro.store.migrations.runner import versions
-from retro.store.schema import ingest_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -78,7 +78,7 @@ def _take_in(conn: Connection, source: Path, manifest: Manifest) -> Arrival:
     name = manifest.agent
     if not AGENT_NAME.fullmatch(name):
         raise InputError(f"{source}: the agent's name {name[:80]!r} is not 1 to 64 of A-Z a-z 0-9 . _ -")
-    ingest_alone(conn)
+    lock_estate(conn)
     if has_rows(conn, name):
         raise UsageError(
             f"there is an agent {name!r} already; forget or rename it, or import into another database"

@@ -12,7 +12,7 @@ import msgspec
 
 from retro.app.experience.door import memory
 from retro.evaluate.weeks import falls
-from retro.periods import FOREVER, parse_instant
+from retro.periods import DAY, FOREVER, parse_instant
 from retro.store.jobs import reviews
 from retro.store.jobs.calendar import told_periods
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from retro.store.jobs.calendar import ToldPeriod
 
-__all__ = ["marked_equity"]
+__all__ = ["marked_equity", "week_return"]
 
 
 class _Day(msgspec.Struct):
@@ -61,6 +61,22 @@ def marked_equity(conn: Connection, agent: str, as_of: int | None = None) -> mem
         return None
     drawdown = 1.0 if _lost_all(days) else -fallen[-1]
     return memory.MarkedEquity(parse_instant(days[-1].at), start, days[-1].equity, drawdown)
+
+
+def week_return(conn: Connection, agent: str, until: int) -> float | None:
+    """What the 7 days before an instant did to the agent's equity, as a share, flows apart; None: no review tells it.
+
+    The growth of days that reviews tell, chained; days without one (no capital known) make it unknown.
+    """
+    after, whole = until - 7 * DAY, 1.0
+    near = [period for period in told_periods(conn, agent, until) if period.end > after]
+    days = [day for period, end in _newest_first(near) for day in _days(conn, period, end)]
+    growths = [day.growth for day in days if parse_instant(day.at) > after]
+    for growth in growths:
+        if not isinstance(growth, float | int):
+            return None
+        whole *= 1.0 + growth
+    return whole - 1.0 if growths else None
 
 
 def _lost_all(days: Sequence[_Day]) -> bool:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from retro.accounting.wallet import statements
 from retro.app.experience.door import memory
-from retro.app.settlement.book import known_until
 from retro.app.settlement.price_lines import MarkReach, load_marks
 from retro.app.settlement.settings import settings_of
 from retro.model import Equity
@@ -39,7 +38,7 @@ def capital_of(conn: Connection, agent: str, config: Config) -> float | None:
     if stated is None or row is None:
         return None
     settings = settings_of(config, row, None)
-    reach = MarkReach(stated.at, stated.at, known_until(row))
+    reach = MarkReach(stated.at, stated.at, row.known_until)
     prices = load_marks(LifeReader(conn, agent), settings, stated.balances or (), reach)
     worth = [statement.value for statement in statements([stated], prices)]
     return worth[0] if worth and worth[0] > 0 else None

@@ -26,6 +26,7 @@ from retro.app.experience.episodes import (
     name_of,
     plan_context,
 )
+from retro.app.experience.narratives import KINDS_WITH_LESSONS, keep_narrative
 from retro.app.experience.settings import capital_of, memory_settings
 from retro.app.settlement.book import measured_settings
 from retro.kinds import KINDS
@@ -77,8 +78,12 @@ def write_review(
     if isinstance(document, PositionRetrospective):
         scribe.judge([document])
     else:
-        scribe.judge([p for p in document.positions if p.closed_in(review.period_start, review.period_end)])
+        closed = [p for p in document.positions if p.closed_in(review.period_start, review.period_end)]
+        scribe.judge(closed)
         scribe.period({p.position_id: p for p in document.positions})
+        if review.kind in KINDS_WITH_LESSONS and not document.is_uneventful:
+            episodes = [p.position_id for p in closed if p.is_believed]
+            scribe.faults += keep_narrative(conn, review, document, known_at, episodes)
     return Learned(
         episodes=scribe.episodes,
         amended=scribe.amended,

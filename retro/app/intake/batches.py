@@ -1,4 +1,4 @@
-"""Marks brought together before they are stored.
+"""Batches brought together before they are stored: marks by their series, everything by transactions.
 
 A journal tells prices of many instruments in turn, a few each. Stored like that, every few would unpack and pack the
 block of a whole day; gathered, each block is touched once.
@@ -6,7 +6,7 @@ block of a whole day; gathered, each block is touched once.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,10 +16,35 @@ from retro.model import Batch, MarkSeries
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["batched"]
+__all__ = ["Portion", "batched", "portions"]
 
 _MOST: Final = 50_000
 _Key = tuple[str | None, str, bool, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What of a source is stored in one transaction; a source `is_whole` where all of it is, and is read meanwhile."""
+
+    batches: Iterable[Batch]
+    is_last: bool
+    is_whole: bool = False
+
+
+def portions(batches: Iterable[Batch], most: int | None) -> Iterator[Portion]:
+    """A source by transactions of `most` events or a batch more, each read before it begins; None: in one. At least one."""
+    if most is None:
+        yield Portion(batches, is_last=True, is_whole=True)
+        return
+    portion: list[Batch] = []
+    count = 0
+    for batch in batches:
+        if count >= most:
+            yield Portion(portion, is_last=False)
+            portion, count = [], 0
+        portion.append(batch)
+        count += batch.events
+    yield Portion(portion, is_last=True)
 
 
 def batched(batches: Iterable[Batch], most: int = _MOST) -> Iterator[Batch]:

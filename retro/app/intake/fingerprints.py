@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -84,6 +85,9 @@ def signature_of(source: Fingerprinted) -> str:
     if adapter.growth in {"log", "auto"} and source.path.is_dir():
         return hashlib.sha256(repr([*_tree(source.path)]).encode()).hexdigest()
     stamps = [stamp for end in adapter.beside for stamp in _stamps(Path(f"{source.path}{end}"))]
+    if adapter.twins:
+        pattern = adapter.twins.format(escape(source.path.stem))
+        stamps += [stamp for twin in sorted(source.path.parent.glob(pattern)) for stamp in _stamps(twin)]
     if source.candles is not None:
         stamps += _stamps(source.candles)
     if source.map is not None and source.map.endswith(".toml"):

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from retro.app.intake.batches import batched
+from retro.app.intake.batches import batched, portions
 from retro.app.intake.figures import correct_checks, take_checks
 from retro.app.intake.identity import BotIdentity, take_the_place
-from retro.app.intake.redirection import Redirection
-from retro.app.settlement.invalidation import invalidate_for_facts, invalidate_for_marks, united
+from retro.app.intake.redirection import Redirection, agents_of
+from retro.app.settlement.invalidation import (
+    invalidate_for_backtest,
+    invalidate_for_facts,
+    invalidate_for_marks,
+    united,
+)
 from retro.app.settlement.settle import replays_more_than, settle
 from retro.errors import DamagedRowError, OtherBotError
 from retro.model import Fault
 from retro.store.facts import agents, events, faults, marks
+from retro.store.locks import lock_agents, lock_estate, lock_many, share_estate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
+    from retro.app.intake.batches import Portion
     from retro.app.settlement.settings import AgentSettings
     from retro.model import Batch, Conflict, EventRow, MarkSeries, MarksWanted
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
+    from retro.store.locks import MarkUse
 
 __all__ = ["IngestTerms", "Ingested", "ingest", "refresh"]
 
-_COMMIT_EVERY: Final = 100_000
+_COMMIT_EVERY: Final = 20_000
 _NAMES: Final = 1000
 _SETTLE_BELOW: Final = 200_000
 _REPLAY_BELOW: Final = 10_000
@@ -42,6 +50,7 @@ class Ingested:
 
     `unread`: it could not be read at all, and its one fault says why. `notices` is what its reader should know;
     `withdrawn` counts the facts of the source whose place it took, `newcomers` are agents nobody told of before.
+    `lives` as the terms have it.
     """
 
     source: str
@@ -58,6 +67,7 @@ class Ingested:
     notices: list[str] = field(default_factory=list)
     newcomers: set[str] = field(default_factory=set)
     withdrawn: int = 0
+    lives: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def clean(self) -> bool:
@@ -88,6 +98,7 @@ class IngestTerms:
     `in_place`: of an agent that another source told of, it takes the place; else that is an `OtherBotError`.
     `strict` keeps nothing when a row is bad; `dry_run` keeps nothing at all.
     `continued`: the source is read on from where it was left, and its earlier faults stand.
+    `lives` are the agents that each backtest belongs to: what their reviews say of it is looked at again.
     """
 
     replace: str | None = None
@@ -96,6 +107,7 @@ class IngestTerms:
     strict: bool = False
     dry_run: bool = False
     continued: bool = False
+    lives: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def whole(self) -> bool:
@@ -140,53 +152,95 @@ def ingest(
     now: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Ingested:
-    """Store batches, a transaction every 100,000 events, then settle the agents they touched.
+    """Store batches, a transaction every 20,000 events, then, in a file of our own, settle the agents they touched.
 
-    `now` is the clock it is taken in by (None: reviews of its agents begin by themselves later); `progress` is told of
-    the events so far after each batch.
+    A source is read before a transaction begins, so that nobody waits for a file. `now` is the clock it is taken in by
+    (None: reviews of its agents begin by themselves later); `progress` is told of the events so far after each batch.
     """
     terms = terms or IngestTerms()
-    done, dates = Ingested(source, now), _Dates()
-    since_commit = 0
-    identity, told_of, redirection = BotIdentity(source), frozenset[str](), Redirection()
-    wanted_by: Batch | None = None
-    with _refusal_kept(store, source, terms), ExitStack() as stack:
-        conn = stack.enter_context(store.write())
-        if not (terms.dry_run or terms.continued):
-            faults.forget(conn, source)  # this reading says afresh what is wrong with it
-        # a dated source is compared batch by batch, and so not brought into batches of our own
-        for told_batch in batches if terms.dated else batched(batches):
-            batch = redirection.of(conn, told_batch)
-            if terms.in_place:
-                done.withdrawn += _clear_place(conn, batch, done, dates)
-            identity.check(conn, batch)
-            if terms.dated:
-                _take_dated(conn, batch, done, dates)
-            else:
-                _take(conn, batch, done, terms.replace)
-            wanted_by = batch if batch.wanted is not None else wanted_by
-            told_of = _tell_of(conn, batch, source, told_of)
-            since_commit += batch.events
-            if since_commit >= _COMMIT_EVERY and not terms.whole:
-                stack.close()
-                conn, since_commit = stack.enter_context(store.write()), 0
-            if progress is not None:
-                progress(done.events)
-        if dates.differing and terms.replace is not None:
-            _correct(conn, dates.differing, done, terms.replace, dates.older())
-        if wanted_by is not None and wanted_by.wanted is not None:
-            done.notices += _unpriced(conn, wanted_by.wanted, wanted_by.origin)
-        done.newcomers = dates.newcomers
-        done.notices += redirection.notices()
-        faults.add(conn, source, done.faults)
-        if not terms.keeps(done):
-            conn.rollback()
-            done.stored = done.stored if terms.dry_run else 0  # a dry run says what it would have stored
-            return done
-    # a long history is settled by the first who asks, not while somebody waits
-    if done.facts <= _SETTLE_BELOW:
+    done, dates = Ingested(source, now, lives=terms.lives), _Dates()
+    reading = _Reading(BotIdentity(source), Redirection())
+    # a dated source is compared batch by batch, and so not brought into batches of our own
+    told = batches if terms.dated else batched(batches)
+    with _refusal_kept(store, source, terms):
+        for number, portion in enumerate(portions(told, None if terms.whole else _COMMIT_EVERY)):
+            with store.write() as conn:
+                _lock(conn, portion, dates.differing, reading.redirection)
+                if number == 0 and not (terms.dry_run or terms.continued):
+                    faults.forget(conn, source)  # this reading says afresh what is wrong with it
+                for batch in portion.batches:
+                    _take_batch(conn, reading.redirection.of(batch), done, dates, reading, terms)
+                    if progress is not None:
+                        progress(done.events)
+                if portion.is_last:
+                    _end(conn, done, dates, reading, terms)
+                    if not terms.keeps(done):
+                        conn.rollback()
+                        done.stored = (
+                            done.stored if terms.dry_run else 0
+                        )  # a dry run says what it would have stored
+                        return done
+    # a long history is settled by the first who asks, not while somebody waits; on a server, of which many agents tell
+    # every hour, everything is: by the next knock
+    if store.path is not None and done.facts <= _SETTLE_BELOW:
         refresh(store, done.agents, settings_for, max(_REPLAY_BELOW, _REPLAY_EACH * done.facts))
     return done
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What is known of a source while it is read; `wanted_by` is the batch that says what marks it could use."""
+
+    identity: BotIdentity
+    redirection: Redirection
+    told_of: frozenset[str] = frozenset()
+    wanted_by: Batch | None = None
+
+
+def _lock(conn: Connection, portion: Portion, differing: Sequence[Batch], redirection: Redirection) -> None:
+    """Begin a transaction: nobody else tells of the agents it names, nor departs, until it has ended."""
+    names: set[str] = set()
+    marks: MarkUse | None = None
+    if portion.is_whole:
+        lock_estate(conn)  # it is read while it is stored, and whom it names is not known yet
+    else:
+        for batch in [*portion.batches, *(differing if portion.is_last else ())]:
+            names |= agents_of(batch)
+            marks = "told" if any(series.agent is None for series in batch.marks) else marks
+        if not lock_many(conn, names):
+            share_estate(conn)
+    redirection.look_up(conn)
+    if not portion.is_whole:
+        lock_agents(conn, redirection.present_names(names), marks=marks)
+
+
+def _take_batch(
+    conn: Connection, batch: Batch, done: Ingested, dates: _Dates, reading: _Reading, terms: IngestTerms
+) -> None:
+    if terms.in_place:
+        done.withdrawn += _clear_place(conn, batch, done, dates)
+    reading.identity.check(conn, batch)
+    if terms.dated:
+        _take_dated(conn, batch, done, dates)
+    else:
+        _take(conn, batch, done, terms.replace)
+    reading.wanted_by = batch if batch.wanted is not None else reading.wanted_by
+    names = {row.agent for row in batch.rows} | {series.agent for series in batch.marks if series.agent}
+    names |= batch.as_of.keys() | batch.origin.keys()
+    faults.tell_of(conn, done.source, names - reading.told_of)
+    reading.told_of |= names
+
+
+def _end(conn: Connection, done: Ingested, dates: _Dates, reading: _Reading, terms: IngestTerms) -> None:
+    """What can be said and corrected only once the whole source was read."""
+    if dates.differing and terms.replace is not None:
+        _correct(conn, dates.differing, done, terms.replace, dates.older())
+    wanted_by = reading.wanted_by
+    if wanted_by is not None and wanted_by.wanted is not None:
+        done.notices += _unpriced(conn, wanted_by.wanted, wanted_by.origin)
+    done.newcomers = dates.newcomers
+    done.notices += reading.redirection.notices()
+    faults.add(conn, done.source, done.faults)
 
 
 @contextmanager
@@ -220,16 +274,6 @@ def refresh(
                 # asked again: with a K that no other writer has moved
                 if not replays_more_than(conn, name, most):
                     settle(conn, agents.existing_agent(conn, name), settings)
-
-
-def _tell_of(conn: Connection, batch: Batch, source: str, noted: frozenset[str]) -> frozenset[str]:
-    """Note whom a source tells of; all of them so far."""
-    names = {row.agent for row in batch.rows} | {
-        series.agent for series in batch.marks if series.agent is not None
-    }
-    names |= batch.as_of.keys() | batch.origin.keys()
-    faults.tell_of(conn, source, names - noted)
-    return noted | names
 
 
 def _clear_place(conn: Connection, batch: Batch, done: Ingested, dates: _Dates) -> int:
@@ -329,6 +373,7 @@ def _count(conn: Connection, added: events.Added, rows: Iterable[EventRow], done
         last[row.agent] = max(row.at, last.get(row.agent, row.at))
     for agent, since in added.first_at.items():
         invalidate_for_facts(conn, agent, since, last[agent], done.now)
+        invalidate_for_backtest(conn, done.lives.get(agent, ()), since, last[agent])
         done.agents.add(agent)
 
 

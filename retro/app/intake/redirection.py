@@ -6,43 +6,62 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from retro.figures import count
-from retro.store.facts.departures import departures
-from retro.store.schema import ingest_alone
+from retro.store.facts.departures import Departures, departures
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import TypeVar
 
     from sqlalchemy import Connection
 
     from retro.model import Batch
-    from retro.store.facts.departures import Departures
 
     ValueT = TypeVar("ValueT")
 
-__all__ = ["Redirection"]
+__all__ = ["Redirection", "agents_of"]
+
+
+def agents_of(batch: Batch) -> set[str]:
+    """Whom a batch names in anything but its faults' words."""
+    names = {row.agent for row in batch.rows} | {series.agent for series in batch.marks if series.agent}
+    names |= {fault.agent for fault in batch.faults if fault.agent}
+    names |= {check.agent for check in batch.checks}
+    return (
+        names | batch.as_of.keys() | batch.capital.keys() | batch.base_currency.keys() | batch.origin.keys()
+    )
 
 
 @dataclass(slots=True)
 class Redirection:
-    """The names of one reading: `dropped` counts the events of forgotten agents, `renamed` says whom others went to."""
+    """The names of one reading: `dropped` counts the events of forgotten agents, `renamed` says whom others went to.
 
+    `gone` is whoever has departed, as the transaction at hand sees it; it holds its share of the estate, so that no other
+    name goes meanwhile.
+    """
+
+    gone: Departures = field(default_factory=Departures)
     dropped: dict[str, int] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
 
-    def of(self, conn: Connection, batch: Batch) -> Batch:
-        """The batch under the names of today. Asked of each, and once nobody else writes: a name may go meanwhile."""
-        ingest_alone(conn)
-        gone = departures(conn)
-        return self._redirected(batch, gone) if gone else batch
+    def look_up(self, conn: Connection) -> None:
+        """See who has departed, at the beginning of each transaction."""
+        self.gone = departures(conn)
 
-    def _redirected(self, batch: Batch, gone: Departures) -> Batch:
-        names = {row.agent for row in batch.rows} | {series.agent for series in batch.marks if series.agent}
-        names |= {fault.agent for fault in batch.faults if fault.agent}
-        names |= {check.agent for check in batch.checks}
-        names |= batch.as_of.keys() | batch.capital.keys() | batch.base_currency.keys() | batch.origin.keys()
+    def present_names(self, names: Iterable[str]) -> set[str]:
+        """These names and those under which their lives go on today."""
+        present = set(names)
+        departed = [departure for name in present if (departure := self.gone.of(name)) is not None]
+        return present | {each.successor for each in departed if each.successor is not None}
+
+    def of(self, batch: Batch) -> Batch:
+        """The batch under the names of today."""
+        return self._redirected(batch) if self.gone else batch
+
+    def _redirected(self, batch: Batch) -> Batch:
         places: dict[str, str | None] = {
-            name: departure.successor for name in names if (departure := gone.of(name)) is not None
+            name: departure.successor
+            for name in agents_of(batch)
+            if (departure := self.gone.of(name)) is not None
         }
         if not places:
             return batch

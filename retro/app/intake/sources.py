@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
 from retro.app.intake.fingerprints import key_of, signature_of
 from retro.app.intake.ingest import IngestTerms, ingest
+from retro.app.settlement.settings import lives_of
 from retro.errors import InputError, RetroError, StoreError
 from retro.ingest.freqtrade.candles import candle_files
+from retro.ingest.growth import FileStretch, KnownFile, known_file, last_newline, newlines, unread_from
 from retro.ingest.journal.parallel import read_path
 from retro.ingest.recognition import recognize
 from retro.ingest.registry import ADAPTERS, CORRECTED
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read_all", "read_journal"]
 
-_HEAD: Final = 4096
-_TAIL: Final = 256
-_BLOCK: Final = 1 << 16
 _GZIP: Final = b"\x1f\x8b"
 
 
@@ -56,7 +53,7 @@ def read_all(bench: WorkContext, tally: PassSummary) -> None:
             _alarm(bench, source, key, {**state, "signature": signature}, error)
             continue
         with bench.store.write() as conn:
-            ended = cursors.keep(conn, key, {**reached, "signature": signature})
+            ended = cursors.keep(conn, key, {"signature": signature, **reached})
         if ended is not None:
             bench.log("source_is_back", level="info", source=str(source.path))
 
@@ -84,7 +81,7 @@ def _ingest_batches(
         str(source.path),
         _with_capital(batches, source),
         bench.settings_for,
-        terms,
+        replace(terms or IngestTerms(), lives=lives_of(bench.config)),
         now=now,
         progress=lambda _: bench.beat(),
     )
@@ -110,24 +107,37 @@ def _with_capital(batches: Iterable[Batch], source: SourceTable) -> Iterator[Bat
 def read_journal(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:
     """Read a journal on from where it was left, whole lines only; from its start when it is not the same file.
 
-    A line that is still being written waits for its newline, so that a live journal has no torn lines.
+    A line that is still being written waits for its newline, so that a live journal has no torn lines. Of one that was
+    rotated away the lines that nobody read are read first.
     """
     path, now = source.path, bench.clock()
     with _opened(path) as file:
         if file.read(len(_GZIP)) == _GZIP:
             _ingest_batches(bench, source, read_path(str(path), now=now, ahead=False), now)
             return {}
-        is_continued = _is_continued(file, state)
-        start, lines = (state["offset"], state["lines"]) if is_continued else (0, 0)
-        end = _last_newline(file, start)
-        if end > start:
-            span = _Span(file, start, end)
-            batches = _numbered(
-                ADAPTERS[source.kind].load()(cast("BinaryIO", span), str(path), now=now), lines
-            )
-            _ingest_batches(bench, source, batches, now, IngestTerms(continued=is_continued))
-            lines += span.newlines
-        return {"offset": max(start, end), "lines": lines, **_marks_of(file, max(start, end))}
+        known = KnownFile(state.get("offset", 0), state.get("known_by", ""), state.get("inode", 0))
+        lies_at, goes_on = unread_from(path, known) if known.offset else (None, False)
+        if goes_on:
+            return _read_lines(bench, source, file, known.offset, state["lines"])
+        if lies_at is not None:
+            with _opened(lies_at) as earlier:
+                _read_lines(bench, source, earlier, known.offset, state["lines"])
+        return _read_lines(bench, source, file, 0, 0)
+
+
+def _read_lines(
+    bench: WorkContext, source: SourceTable, file: BinaryIO, start: int, lines: int
+) -> dict[str, Any]:
+    """Take in the whole lines from a place on, before which stand so many; what is known of the file after them."""
+    end = last_newline(file, start)
+    if end > start:
+        stream, now = FileStretch(file, start, end), bench.clock()
+        read = ADAPTERS[source.kind].load()
+        batches = _numbered(read(cast("BinaryIO", stream), str(source.path), now=now), lines)
+        _ingest_batches(bench, source, batches, now, IngestTerms(continued=start > 0))
+        lines += newlines(file, start, end)
+    known = known_file(file, end)
+    return {"offset": end, "lines": lines, "known_by": known.digest, "inode": known.inode}
 
 
 @contextmanager
@@ -137,52 +147,6 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
             yield file
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-
-
-def _marks_of(file: BinaryIO, offset: int) -> dict[str, Any]:
-    """By what a journal is known again: how it begins, and what stands before the place it was read to."""
-    file.seek(0)
-    head = file.read(min(_HEAD, offset))
-    file.seek(max(0, offset - _TAIL))
-    tail = file.read(min(_TAIL, offset))
-    return {"known_by": hashlib.sha256(head + b"|" + tail).hexdigest()}
-
-
-def _is_continued(file: BinaryIO, state: dict[str, Any]) -> bool:
-    offset: int = state.get("offset", 0)
-    return bool(
-        offset > 0
-        and file.seek(0, io.SEEK_END) >= offset
-        and _marks_of(file, offset)["known_by"] == state.get("known_by")
-    )
-
-
-def _last_newline(file: BinaryIO, start: int) -> int:
-    """Where the last whole line ends; `start` when none has ended since."""
-    end = file.seek(0, io.SEEK_END)
-    while end > start:
-        begin = max(start, end - _BLOCK)
-        file.seek(begin)
-        place = file.read(end - begin).rfind(b"\n")
-        if place >= 0:
-            return begin + place + 1
-        end = begin
-    return start
-
-
-class _Span:
-    """A stretch of a file as a stream that counts its lines."""
-
-    def __init__(self, file: BinaryIO, start: int, end: int) -> None:
-        self._file, self._at, self._end = file, start, end
-        self.newlines = 0
-
-    def read1(self, size: int) -> bytes:
-        self._file.seek(self._at)
-        data = self._file.read(min(size, self._end - self._at))
-        self._at += len(data)
-        self.newlines += data.count(b"\n")
-        return data
 
 
 def _numbered(batches: Iterable[Batch], lines: int) -> Iterator[Batch]:
@@ -203,12 +167,19 @@ def _read_whole(bench: WorkContext, source: SourceTable, state: dict[str, Any]) 
     return {}
 
 
-def _read_log(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG001  read whole
+def _read_log(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:
+    """A log on from where it was left where its reader can do that, else from its start."""
     now, adapter = bench.clock(), ADAPTERS[source.kind]
     refuse_special([source.path])
-    batches = adapter.load()((source.path,), **adapter.options_of(source), now=now)
-    _ingest_batches(bench, source, batches, now)
-    return {}
+    resumption, options = adapter.load_resumption(), adapter.options_of(source)
+    if resumption is None:
+        _ingest_batches(bench, source, adapter.load()((source.path,), **options, now=now), now)
+        return {}
+    place, is_waiting = state.get("place", {}), False
+    for reading in resumption(source.path, place, **options, now=now):
+        _ingest_batches(bench, source, reading.batches, now, IngestTerms(continued=reading.is_continued))
+        place, is_waiting = reading.place, reading.is_waiting
+    return {"place": place, **({"signature": None} if is_waiting else {})}
 
 
 def _read_folder(bench: WorkContext, source: SourceTable, state: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from retro.app.context import Consequence
 from retro.app.proposals.evidence import CitationEvidence
 from retro.app.proposals.selection import allowed, prompt_of
 from retro.app.proposals.verdicts import record_verdicts, verdicts
-from retro.app.settlement.book import history_of, known_until
+from retro.app.settlement.book import history_of
 from retro.kinds import KINDS
 from retro.periods import FOREVER
 from retro.report import RetrospectiveReport
@@ -72,7 +72,7 @@ def suggest(
             proposals.adopted(conn, agent.name, proposal.id, now)
         elif _is_over(proposal, prompts):
             proposals.withdraw(conn, agent.name, proposal.id)
-    proposals.suggest(conn, agent.name, amendments, known_until(agent), now)
+    proposals.suggest(conn, agent.name, amendments, agent.known_until, now)
 
 
 def _record_verdicts(conn: Connection, agent: Agent, settings: AgentSettings, now: int) -> None:
@@ -80,7 +80,7 @@ def _record_verdicts(conn: Connection, agent: Agent, settings: AgentSettings, no
     merged = [proposal for proposal in proposals.stored(conn, agent.name) if proposal.state == "merged"]
     if not merged:
         return
-    rules, until = settings.options.rules, known_until(agent)
+    rules, until = settings.options.rules, agent.known_until
     evidence = CitationEvidence((), history_of(conn, agent.name, settings, FOREVER), rules, until)
     record_verdicts(conn, agent.name, verdicts(merged, evidence), now)
 
@@ -89,7 +89,7 @@ def _note_confidences(conn: Connection, agent: Agent, book: Playbook | None) -> 
     """What the owner's file says of each heuristic now: a number that changed is counted anew from here."""
     if book is not None:
         read = {heuristic.id: heuristic.confidence for heuristic in book.heuristics}
-        confidences.note(conn, agent.name, read, known_until(agent))
+        confidences.note(conn, agent.name, read, agent.known_until)
 
 
 def _unanswered(amendments: Iterable[Amendment], ledger: Sequence[Proposal]) -> list[Amendment]:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import playbook
 from playbook.proposal import BLANK
-from retro.app.settlement.book import known_until
 from retro.forge import request
 from retro.forge.api import ForgeError
 from retro.forge.git import GitError
@@ -116,7 +115,7 @@ def publish(
 
 def plan(conn: Connection, run: RequestRun, branch: str, chosen: Sequence[Amendment]) -> None:
     """Enter into the ledger what is about to be proposed on a branch."""
-    channel, newest = run.remote.channel, known_until(run.agent)
+    channel, newest = run.remote.channel, run.agent.known_until
     pull_requests.plan(conn, run.agent.name, branch, channel, chosen, newest, run.now)
 
 

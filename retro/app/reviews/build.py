@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from playbook import to_json
-from retro.accounting.books import keep_books
+from retro.accounting.books import keep_books, worth_before
 from retro.app.proposals.justification import proposed_by
 from retro.app.reviews.evaluators import evaluators_of
 from retro.app.reviews.model_costs import costs_of_reviewing
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from retro.periods import Period
     from retro.report import PositionRetrospective, RetrospectiveReport
 
-__all__ = ["inputs_of", "review_period", "review_position"]
+__all__ = ["equity_before", "inputs_of", "review_period", "review_position"]
 
 
 def _digest(facts: Iterable[Fact], tracks: Mapping[str, PositionHistory], prices: Prices) -> str:
@@ -179,6 +179,20 @@ def inputs_of(book: SettledBook, window: Window, names: Iterable[str], *, at_mar
         definitions=DEFINITIONS,
         options=settings.options,
     )
+
+
+def equity_before(
+    book: SettledBook, window: Window, names: Iterable[str], instants: Sequence[int]
+) -> list[float]:
+    """Equity just before the events at each of ascending instants of a window, the positions `names` among it."""
+    money = money_of(book, window, names, ())
+    reviewing = costs_of_reviewing(book.conn, book.name, book.settings, window.start, window.until)
+    facts = sorted([*money.facts, *reviewing.costs], key=lambda fact: fact.at)
+    ends, prices = (window.start, window.until), money.loaded.prices
+    equity: list[float] = worth_before(
+        money.loaded.tracks, money.wallet, facts, ends, instants, prices
+    ).tolist()
+    return equity
 
 
 def _watched(book: SettledBook, window: Window, loaded: Loaded, decisions: Iterable[Decision]) -> Prices:

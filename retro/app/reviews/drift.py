@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from retro.accounting.prices import DOLLARS
-from retro.app.settlement.book import known_until
 from retro.app.settlement.tracks import Extent, load_tracks
 from retro.errors import UsageError
 from retro.evaluate.drift.answer import DriftTerms, drift_of, summary_of
@@ -60,7 +59,7 @@ class ComparedAgent:
 
     def known_at(self, conn: Connection, as_of: int | None) -> int:
         """K, or its last word before `as_of` where that is not after K."""
-        newest = known_until(self.agent)
+        newest = self.agent.known_until
         return newest if as_of is None or as_of > newest else last_told(conn, self.agent, as_of - 1)
 
 

@@ -15,10 +15,13 @@ from retro.app.reviews.decisions import weighed
 from retro.evaluate.audit.bets import since_of
 from retro.evaluate.audit.history import identity
 from retro.evaluate.claims.confidence import ALARM_FROM, error_in_use
+from retro.evaluate.claims.record import ClaimHistory
 from retro.evaluate.claims.signals import signals_of
+from retro.evaluate.meta.earnings import RuleEarnings
 from retro.evaluate.meta.learning import time_of
-from retro.evaluate.meta.progress import Progress, WeekStanding, earning_share, week_errors, week_standing
+from retro.evaluate.meta.progress import Progress, WeekStanding, week_errors, week_standing
 from retro.evaluate.meta.rule_lives import Birthdays, RuleLives, first_citations, lives_by_proposals
+from retro.evaluate.position.foresight import cites_of
 from retro.model import Decision, Prediction, Resolution
 from retro.periods import WEEK, period_at, period_before
 from retro.report import LearningChange
@@ -57,7 +60,9 @@ def learning_change(
     competence = competence_of_life(book.conn, book.name)
     is_new = competence is not None and start <= competence.at < until
     week = period_before(period_at("weekly", window.period.end, zone), zone)
-    progress = Progress(BookWeeks(book, until, inputs, lives, claims), zone, book.agent.first_at or 0)
+    earnings = RuleEarnings.of(inputs.history, since_of(book.settings.options.rules))
+    weeks = BookWeeks(book, until, inputs, lives, claims, earnings)
+    progress = Progress(weeks, zone, book.agent.first_at or 0)
     score = progress.score(week)
     if score is None and not is_new and half_life == before:
         return None
@@ -118,6 +123,7 @@ class BookWeeks:
     inputs: Inputs
     lives: RuleLives
     claims: WindowClaims
+    earnings: RuleEarnings
     decisions: tuple[int, dict[int, Decision]] | None = None
     """What was decided from an instant on, by the `identity` of the id."""
 
@@ -138,21 +144,23 @@ class BookWeeks:
         if totals is None:
             totals = claims.at(end, book.settings.claims.ring.size)
         errors, calibration = dict[str, float](), dict[str, float]()
-        for key, records in claims.claims.by_key():
-            if key.regime == ANY:
-                errors |= week_errors(key.category, records, week)
+        for category, records in claims.claims.by_category():
+            errors |= week_errors(category, records, week)
         for key, row in totals.ordered():
-            error = error_in_use(row.stated, row.worth)
-            if key.regime == ANY and error.ece is not None and error.n >= ALARM_FROM:
-                calibration[key.category] = error.ece
+            if key.regime == ANY:
+                error = error_in_use(row.stated, row.worth)
+                if error.ece is not None and error.n >= ALARM_FROM:
+                    calibration[key.category] = error.ece
         signals = [each for each in self._signals(week, end) if week.start <= each.resolved_at < week.end]
-        rules = since_of(book.settings.options.rules)
-        earning = earning_share(self.inputs.history, self.lives, rules, week.end)
+        earning = self.earnings.share(self.lives.living(week.end), week.end)
         half_life = self.lives.survival(week.end).half_life
         return week_standing(errors, calibration, weighed(book, signals), earning, half_life)
 
     def _signals(self, week: Period, end: int) -> list[DecisionSignal]:
-        """How decisions turned out of which some word came in a week, as known before `until`."""
+        """How decisions turned out of which some word came in a week, as known before `until`.
+
+        Those that cited nothing and had nothing in front of them are left out: no group counts them.
+        """
         book, stretch = self.book, self._claims_from(week.start).claims
         judged = stretch.records[~np.isnan(stretch.records["verdict"]) & (stretch.records["decision"] != 0)]
         judged = judged[(judged["resolved_at"] >= week.start) & (judged["resolved_at"] < end)]
@@ -175,14 +183,17 @@ class BookWeeks:
         if entered:
             facts = book.life.of_positions(entered, until=self.until - 1)
             decisions += [fact for fact in facts if isinstance(fact, Decision)]
+        decisions = [each for each in decisions if cites_of(each) or each.context_items]
         if not decisions:
             return []
         reach = min(decision.at for decision in decisions)
         if reach < self.claims.stretch.start:
             stretch = claims_since(book.conn, book.name, reach, self.until).claims
         outcome = book.settings.options.rules.entry_outcome
-        distinct = {decision.id: decision for decision in decisions if decision.at < self.until}
-        return signals_of(distinct.values(), stretch, rows, outcome, self.until)
+        distinct = {identity(d.id): d for d in decisions if d.at < self.until}
+        about = stretch.records[np.isin(stretch.records["decision"], [*distinct])]
+        spoke = ClaimHistory(stretch.names, about)
+        return signals_of(distinct.values(), spoke, rows, outcome, self.until)
 
     def _claims_from(self, start: int) -> ClaimStretch:
         if start < self.claims.stretch.start:

@@ -16,6 +16,7 @@ from retro.model import Cost, Equity, External, Flow
 from retro.periods import FOREVER
 from retro.store.books import pages, positions, shared_marks
 from retro.store.books.outcomes import outcomes_until
+from retro.store.conditions import EVERY_ROW
 from retro.store.facts.last_told import last_told
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from retro.app.settlement.settings import AgentSettings
     from retro.evaluate.audit.history import History
     from retro.model import Fact
+    from retro.store.conditions import Selection
     from retro.store.facts.agents import Agent
     from retro.store.life import LifeReader
 
@@ -34,7 +36,6 @@ __all__ = [
     "WalletOpening",
     "history_of",
     "is_stale",
-    "known_until",
     "listed_rows",
     "measured_settings",
     "opening_of",
@@ -113,7 +114,7 @@ class SettledBook:
     @property
     def known_until(self) -> int:
         """K, in microseconds."""
-        return known_until(self.agent)
+        return self.agent.known_until
 
     def known_at(self, as_of: int | None) -> int:
         """K, or the agent's last word before `as_of` where that is not after K."""
@@ -153,11 +154,6 @@ def measured_settings(conn: Connection, agent: str, settings: AgentSettings) -> 
     if settings.limits_in_r is None:
         return settings
     return settings.measured(*positions.counts(conn, agent))
-
-
-def known_until(agent: Agent) -> int:
-    """K: the last instant of the agent's own events, or until when its source was read."""
-    return max(agent.last_at or 0, agent.as_of or 0)
 
 
 def is_stale(conn: Connection, agent: str, settings: AgentSettings) -> bool:
@@ -218,15 +214,25 @@ def _summary_of(row: Any) -> PositionSummary:
 
 
 def listed_rows(
-    conn: Connection, agent: str, *, limit: int, after: pages.Place | None = None, newest: bool = False
+    conn: Connection,
+    agent: str,
+    *,
+    limit: int,
+    after: pages.Place | None = None,
+    newest: bool = False,
+    selection: Selection = EVERY_ROW,
 ) -> list[PositionSummary]:
-    """At most `limit` of the book's positions that follow a place, oldest or newest first."""
-    return [_summary_of(row) for row in pages.positions_after(conn, agent, after, limit, newest=newest)]
+    """At most `limit` of the book's positions that follow a place, oldest or newest first, or as selected."""
+    rows = pages.positions_after(conn, agent, after, limit, newest=newest, selection=selection)
+    summaries = map(_summary_of, rows)
+    as_of = selection.as_of
+    return list(summaries) if as_of is None else [_as_known(row, as_of) for row in summaries]
 
 
-def row_at(conn: Connection, agent: str, place: pages.Place) -> PositionSummary:
-    """The book's position at a place."""
-    return _summary_of(pages.position_at(conn, agent, place))
+def row_at(conn: Connection, agent: str, place: pages.Place, as_of: int | None = None) -> PositionSummary:
+    """The book's position at a place, as far as it was known at `as_of` (None: now)."""
+    row = _summary_of(pages.position_at(conn, agent, place))
+    return row if as_of is None else _as_known(row, as_of)
 
 
 def _as_known(row: PositionSummary, known_until: int) -> PositionSummary:

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-__all__ = ["invalidate_for_facts", "invalidate_for_marks", "invalidate_for_shared_marks", "united"]
+__all__ = [
+    "invalidate_for_backtest",
+    "invalidate_for_facts",
+    "invalidate_for_marks",
+    "invalidate_for_shared_marks",
+    "united",
+]
 
 
 def invalidate_for_facts(conn: Connection, agent: str, first: int, last: int, now: int | None) -> None:
@@ -28,6 +34,12 @@ def invalidate_for_facts(conn: Connection, agent: str, first: int, last: int, no
         enrolments.enrol(conn, agent, now)
     enrolments.note_actions(conn, agent, first)
     reviews.mark_stale(conn, agent, first, last, Staleness(facts=True))
+
+
+def invalidate_for_backtest(conn: Connection, lives: Iterable[str], first: int, last: int) -> None:
+    """Between two instants a backtest says something else: what reviews of those who live by it say of that is too."""
+    for live in lives:
+        reviews.mark_stale(conn, live, first, last, Staleness(marks=True))
 
 
 def invalidate_for_marks(conn: Connection, agent: str, first: int, last: int) -> None:

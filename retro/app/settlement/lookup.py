@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from retro.app.settlement.book import known_until
 from retro.errors import UnknownError, UsageError
 from retro.periods import SECOND, Period, day_of, format_instant, midnight, period_at, period_before
 from retro.store.facts import agents
@@ -64,7 +63,7 @@ def choose_period(
         if start >= end:
             raise UsageError(f"--from {format_instant(start)} is not before --to {format_instant(end)}")
         return Period("custom", start, end, f"{format_instant(start)}_{format_instant(end)}")
-    now = min(known_until(agent), as_of) if as_of is not None else known_until(agent)
+    now = min(agent.known_until, as_of) if as_of is not None else agent.known_until
     epoch = {"birth": agent.first_at, "epoch_days": settings.epoch_days}
     current = period_at(horizon, now if at is None else at, settings.zone, **epoch)
     if at is None and current.end > now:
@@ -78,7 +77,7 @@ def whole_life(agent: Agent, settings: AgentSettings, as_of: int | None = None) 
     """From the start of the agent's first day to just after its newest event, or to `as_of`."""
     if agent.first_at is None:
         raise UnknownError(f"agent {agent.name} has no events yet")
-    until = known_until(agent) if as_of is None else min(known_until(agent), as_of)
+    until = agent.known_until if as_of is None else min(agent.known_until, as_of)
     if until < agent.first_at:
         raise UsageError(f"--as-of lies before the agent's first event, {format_instant(agent.first_at)}")
     end = (until // SECOND + 1) * SECOND

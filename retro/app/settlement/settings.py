@@ -19,10 +19,13 @@ from retro.evaluate.claims.totals import KeyTotals
 from retro.evaluate.inputs import BenchmarkTerms, Options
 from retro.evaluate.meta.learning import AgeingTerms
 from retro.evaluate.whatif.rule import parse_rule
+from retro.evaluate.whatif.shadow_days import RESULT, SHADOW_DAY
 from retro.evaluate.whatif.shadows import SHADOW_EXIT, ShadowStrategy, ShadowTerms
 from retro.kernels.audit import Thresholds
 from retro.kernels.evaluators.residuals import RingTerms
 from retro.periods import HOUR, midnight, parse_duration, zone
+from retro.store.books.tier_costs import TIER_COST
+from retro.store.books.totals import total_columns
 from retro.version import DEFINITIONS
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from retro.evaluate.whatif.rule import WhatIfRule
     from retro.store.facts.agents import Agent
 
-__all__ = ["AgentSettings", "base_currency_of", "rules_of", "settings_of"]
+__all__ = ["AgentSettings", "base_currency_of", "lives_of", "rules_of", "settings_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,10 @@ class AgentSettings:
             [field.name for field in fields(KeyTotals)],
             sorted((rule.text, since) for rule, since in self.shadow_rules.items()),
             SHADOW_EXIT.descr,
+            SHADOW_DAY.descr,
+            RESULT.descr,
+            TIER_COST.descr,
+            total_columns(),
             DEFINITIONS,
         ]
         if self.options.benchmark is not None:  # the book notes its series
@@ -125,6 +132,15 @@ def base_currency_of(config: Config, agent: Agent) -> str:
     """The unit of an agent's amounts: its own table's, then what its source told, then the owner's."""
     own = config.agent.get(agent.name)
     return (own.base_currency if own else None) or agent.base_currency or config.owner.base_currency
+
+
+def lives_of(config: Config) -> dict[str, list[str]]:
+    """The agents that each backtest belongs to, by its name; of which none is configured is left out."""
+    lives: dict[str, list[str]] = {}
+    for name, table in sorted(config.agent.items()):
+        if table.backtest is not None:
+            lives.setdefault(table.backtest, []).append(name)
+    return lives
 
 
 def settings_of(config: Config, agent: Agent, book: Playbook | None) -> AgentSettings:

@@ -20,7 +20,6 @@ from retro.app.settlement.book import (
     SettledBook,
     WalletOpening,
     is_stale,
-    known_until,
     measured_settings,
 )
 from retro.app.settlement.capital import (
@@ -30,8 +29,7 @@ from retro.app.settlement.capital import (
     with_baseline,
     with_capital,
 )
-from retro.app.settlement.claims import settle_claims
-from retro.app.settlement.evaluations import settle_evaluations
+from retro.app.settlement.evaluators import forget_evaluators, settle_evaluators
 from retro.app.settlement.first_marks import FirstMarks
 from retro.app.settlement.invalidation import invalidate_for_shared_marks
 from retro.app.settlement.price_lines import MarkReach, PriceDemand, exchange_symbols, load_prices
@@ -43,18 +41,16 @@ from retro.evaluate.position.summary import PositionSummary, book_rows
 from retro.model import Decision, Equity, External, Flow
 from retro.periods import DAY, FOREVER
 from retro.store.books import positions, shared_marks
-from retro.store.books.claims import forget_claims
-from retro.store.books.competence import forget_competence, settle_competence
 from retro.store.books.outcomes import forget_outcomes, replace_outcomes
 from retro.store.books.positions import WalletDay
-from retro.store.books.shadow_exits import forget_shadow_exits
-from retro.store.books.tier_costs import forget_tier_costs, settle_tier_costs
+from retro.store.books.totals import closing_days, forget_totals, settle_totals
 from retro.store.facts import agents, counts, events
 from retro.store.facts.tellings import told_first
 from retro.store.jobs import reviews
 from retro.store.jobs.staleness import Staleness
 from retro.store.life import LifeReader
-from retro.store.schema import ingest_alone, name_of
+from retro.store.locks import lock_agents
+from retro.store.schema import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -102,6 +98,7 @@ class _Positions:
 
     `coins`: what they hold where balances are stated; `owed`: what they have borrowed of what these count.
     `orphan_costs`: what the wallet paid for positions that never came into being. `prices` they were settled with.
+    `entries`: when they were opened, by what the book said before and says now.
     """
 
     worth: dict[int, list[float]]
@@ -110,6 +107,7 @@ class _Positions:
     prices: list[Prices] = field(default_factory=list)
     effects: list[tuple[str, Effect]] = field(default_factory=list)
     orphan_costs: list[Fact] = field(default_factory=list)
+    entries: list[int] = field(default_factory=list)
 
     def inside(self, statement: Statement) -> list[float]:
         """What a statement is held against besides the wallet; balances cannot state a debt."""
@@ -122,19 +120,17 @@ def settle(conn: Connection, agent: Agent, settings: AgentSettings) -> None:
     if agent.first_at is None:
         return
     name = agent.name
-    ingest_alone(conn)  # nobody tells shared marks between what is read of them and the version that is noted
+    # nobody tells shared marks between what is read of them and the version that is noted
+    lock_agents(conn, [name], marks="read")
     invalidate_for_shared_marks(conn, name)
     book = positions.book_of(conn, name)
     if book is not None and book.speaks_for(settings.fingerprint):
         return
-    first_marks = FirstMarks(conn, name, settings.base_currency, known_until(agent))
+    first_marks = FirstMarks(conn, name, settings.base_currency, agent.known_until)
     start = _start(conn, agent, settings, book, first_marks)
     facts = events.between(conn, name, start.at, FOREVER, types=WALLET_TYPES, wallet=True)
     settled = _settle_positions(conn, agent, settings, start, facts)
-    claims = settle_claims(conn, name, start.since, settings.claims)
-    settle_tier_costs(conn, name, start.since)
-    settle_competence(conn, name, start.since)
-    settle_evaluations(conn, agent, settings, None if start.opening is None else start.since, claims)
+    settle_evaluators(conn, agent, settings, start.since, settled.entries, whole=start.opening is None)
     facts = [*facts, *settled.orphan_costs]
     # only now is it known which assets positions left in the wallet, and so which prices its worth rests on
     prices = _wallet_prices(conn, agent, settings, start, facts, settled.effects)
@@ -228,10 +224,8 @@ def _start(
     positions.forget_after(conn, name, -FOREVER)
     positions.forget_positions(conn, name)
     forget_outcomes(conn, name)
-    forget_claims(conn, name)
-    forget_tier_costs(conn, name)
-    forget_competence(conn, name)
-    forget_shadow_exits(conn, name)
+    forget_evaluators(conn, name)
+    forget_totals(conn, name)
     return _Start(birth, birth // DAY * DAY, wallet, None)
 
 
@@ -250,13 +244,14 @@ def _settle_positions(
     # outcomes lie in blocks of entry days: the days before, too, as a corrected fact may have moved an entry
     entries = positions.opened(conn, name, names)
     entry_days = {entry_day(at, rules) for at in entries}
+    days = closing_days(conn, name, settings.zone, names)
     resolved: list[History] = []
     exits: list[dict[WhatIfRule, ShadowExits]] = []
     counted = sorted({fact.at for fact in facts if isinstance(fact, Equity) and fact.balances is not None})
     settled = _Positions({at: [] for at in times}, {at: {} for at in counted}, {at: [] for at in counted})
     for i in range(0, len(names), _CHUNK):  # a life of many positions is not held in memory at once
         chunk = names[i : i + _CHUNK]
-        until = known_until(agent)
+        until = agent.known_until
         loaded = load_tracks(LifeReader(conn, name), settings, chunk, Extent(until), PriceDemand(valued))
         told_at = told_first(conn, name, chunk)
         rows = book_rows(
@@ -267,6 +262,7 @@ def _settle_positions(
             use_highs_lows=settings.options.use_highs_lows,
         )
         positions.save_positions(conn, name, [_plain(row) for row in rows])
+        settled.entries += [row.opened_at for row in rows]
         resolved.append(history_from(rows, rules, money_of_weeks(loaded, rows, until, rules)))
         exits.append(exits_of_rules(loaded, settings, until, settings.shadow_rules))
         settled.prices.append(loaded.prices)
@@ -279,6 +275,9 @@ def _settle_positions(
                 settled.owed[at].append(owed(track, at, loaded.prices))
     replace_outcomes(conn, name, names, entry_days, joined(resolved))
     replace_exits(conn, name, names, entries, exits)
+    settled.entries += entries
+    days |= closing_days(conn, name, settings.zone, names)
+    settle_totals(conn, name, settings.zone, days)
     return settled
 
 
@@ -323,7 +322,7 @@ def _wallet_prices(
 ) -> Prices:
     """The prices of everything that was in the wallet at the start or came into it since."""
     assets = {*start.wallet.assets, *(effect.asset for _, effect in effects)}
-    reach = MarkReach(start.at, FOREVER, known_until(agent))
+    reach = MarkReach(start.at, FOREVER, agent.known_until)
     return load_prices(LifeReader(conn, agent.name), settings, PriceDemand(facts, assets, start.at), reach)
 
 
@@ -383,7 +382,7 @@ def settled_book(
             yield _measured(book) if measured else book
             return
     with store.write() as conn:
-        ingest_alone(conn)  # two readers at once: the second finds it done
+        lock_agents(conn, [name], marks="read")  # two readers at once: the second finds it done
         # asked again: facts may have come since, and with them a later K
         settle(conn, agents.existing_agent(conn, name), settings)
     with store.read() as conn:

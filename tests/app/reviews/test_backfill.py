@@ -5,8 +5,10 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from sqlalchemy import event
 
+from retro.app.engine import worker
 from retro.app.narration.narrators import plain_words
 from retro.periods import DAY, SECOND
 from retro.store.books import positions as books
@@ -79,6 +81,26 @@ def test_history_made_together_is_what_each_review_says_by_itself(store: Store, 
     assert len(begun) > 2 * len(together)
     assert documents(world) == together
     assert world.files() == files
+
+
+def test_documents_of_many_positions_do_not_wait_for_each_other_in_memory(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are stored as soon as they tell of so many, and say the same."""
+    world = history(store, tmp_path, days=20)
+    with transactions(store) as of_shares:
+        world.knock()
+    together = documents(world)
+    with store.write() as conn:
+        conn.exec_driver_sql("DELETE FROM outbox")
+        conn.exec_driver_sql("DELETE FROM review_documents")
+        conn.exec_driver_sql("UPDATE reviews SET state = 'due', attempts = 0 WHERE state = 'done'")
+        books.forget_book(conn, "bot")
+    monkeypatch.setattr(worker, "_MOST_POSITIONS", 3)
+    with transactions(store) as of_few:
+        world.knock()
+    assert documents(world) == together
+    assert len(of_few) > 1.5 * len(of_shares)
 
 
 def test_who_reads_history_lets_others_write(store: Store, tmp_path: Path) -> None:
