@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 from math import inf
 from typing import Any
 
@@ -19,21 +20,22 @@ QUANTITIES = st.integers(-50, 50).filter(bool).map(lambda n: Decimal(n) / 10)
 TRADES = st.lists(
     st.tuples(QUANTITIES, st.floats(0.5, 500), st.floats(-0.5, 2), st.integers(0, 6)), max_size=40
 )
-Piece = tuple[int, Decimal, float, float]
+Piece = tuple[int, Fraction, float, float]
 
 
 class EachLot:
-    """The definition: every sale takes one fraction of every lot, which is worked out at once."""
+    """The definition: every sale takes one fraction of every lot, which is worked out at once and exactly."""
 
     def __init__(self) -> None:
-        self.lots: list[tuple[int, Decimal, float]] = []
+        self.lots: list[tuple[int, Fraction, float]] = []
 
-    def trade(self, quantity: Decimal, price: float, fee: float, tag: int) -> list[Piece]:
-        open_ = sum((size for _, size, _ in self.lots), D(0))
+    def trade(self, traded: Decimal, price: float, fee: float, tag: int) -> list[Piece]:
+        quantity = Fraction(traded)
+        open_ = sum((size for _, size, _ in self.lots), Fraction(0))
         if not open_ or (open_ > 0) == (quantity > 0):
             self.open(tag, quantity, float(quantity) * price + fee)
             return []
-        share = min(-quantity / open_, D(1))
+        share = min(-quantity / open_, Fraction(1))
         closing_fee = fee * float(open_ * share / -quantity)
         cash = float(open_ * share) * price - closing_fee
         taken = [(tag, size * share, cost * float(share)) for tag, size, cost in self.lots]
@@ -46,7 +48,7 @@ class EachLot:
         total = float(sum(gone for _, gone, _ in taken))
         return [(tag, gone, paid, cash * float(gone) / total) for tag, gone, paid in taken]
 
-    def open(self, tag: int, quantity: Decimal, cost: float) -> None:
+    def open(self, tag: int, quantity: Fraction, cost: float) -> None:
         if self.lots and self.lots[-1][0] == tag:
             _, already, paid = self.lots.pop()
             quantity, cost = already + quantity, paid + cost
