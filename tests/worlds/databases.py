@@ -7,6 +7,8 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fcntl import LOCK_EX, flock
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote
@@ -22,6 +24,15 @@ _SCHEMAS = count()
 FORK = multiprocessing.get_context("fork")
 
 
+@contextmanager
+def _turn(path: Path) -> Iterator[None]:
+    """One worker after the other: on a new machine the server's own user is made first, which two cannot do at once."""
+    with path.open("w") as file:
+        flock(file, LOCK_EX)
+        yield
+    path.unlink(missing_ok=True)
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> str:
     """The URI of a PostgreSQL server: one for all workers of a run; the last of them stops it and its data go."""
@@ -32,7 +43,8 @@ def postgres_server() -> str:
         run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
         # not below pytest's own directory: as root the server runs as another user, who must get there
         data = Path(tempfile.gettempdir()) / f"retro-postgres-{run[:12]}"
-        server = get_server(data, cleanup_mode="delete")
+        with _turn(data.with_suffix(".turn")):
+            server = get_server(data, cleanup_mode="delete")
     uri: str = server.get_uri()
     with psycopg.connect(uri, autocommit=True) as conn:
         for setting in ("fsync = off", "synchronous_commit = off", "full_page_writes = off"):
