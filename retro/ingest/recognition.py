@@ -6,7 +6,7 @@ import json
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from retro.errors import UsageError
+from retro.errors import InputError, UsageError
 from retro.ingest.registry import ADAPTERS
 from retro.ingest.sample import sample_of
 
@@ -44,7 +44,7 @@ class Recognition(NamedTuple):
 def recognize(paths: Sequence[Path]) -> Recognition:
     """The one reader that all these files and folders are for.
 
-    `UsageError` where several take them for their own, which names them, and where none does; `InputError` where one
+    `UsageError` where several take them for their own, which names them; `InputError` where none does, and where one
     cannot be looked at.
     """
     common: dict[str, Recognition] | None = None
@@ -52,7 +52,7 @@ def recognize(paths: Sequence[Path]) -> Recognition:
         candidates = _candidates(path)
         if not candidates:
             tried = ", ".join(name for name, adapter in ADAPTERS.items() if adapter.sniffer)
-            raise UsageError(
+            raise InputError(
                 f"{path}: no reader knows it (tried: {tried}); if it is a table of trades or decisions,"
                 f" `retro map {path}` writes a first mapping for `retro ingest table`"
             )

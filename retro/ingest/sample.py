@@ -10,13 +10,14 @@ import sqlite3
 import stat
 import zipfile
 import zlib
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from retro.errors import InputError
 from retro.ingest.source import SQLITE
+from retro.ingest.sqlite import open_for_a_look
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -104,9 +105,7 @@ def sample_of(path: Path) -> SourceSample:
 def _tables(path: Path) -> dict[str, tuple[str, ...]]:
     """The tables of a database and their columns; none where it is locked or damaged, which its reader says."""
     try:
-        with closing(
-            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1)
-        ) as connection:
+        with open_for_a_look(path) as connection:
             names = [
                 name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             ]
@@ -117,7 +116,7 @@ def _tables(path: Path) -> dict[str, tuple[str, ...]]:
                 )
                 for name in names[:_NAMES]
             }
-    except sqlite3.Error:
+    except (sqlite3.Error, OSError):
         return {}
 
 

@@ -17,7 +17,7 @@ from retro.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["BUSY_SECONDS", "open_copy"]
+__all__ = ["BUSY_SECONDS", "open_copy", "open_for_a_look"]
 
 BUSY_SECONDS: Final = 5.0
 _BESIDE: Final = ("", "-wal", "-journal")
@@ -47,6 +47,24 @@ def open_copy(path: Path) -> Iterator[sqlite3.Connection]:
             raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
+@contextmanager
+def open_for_a_look(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to the database where it lies, for a few pages of it; `sqlite3.Error` where it cannot be had.
+
+    It leaves nothing beside the file, and what stands in a WAL that a crash left may be missing.
+    """
+    path = path.absolute()
+    with path.open("rb") as file:
+        is_unused = _is_wal(file.read(20)) and not _beside(path, "-shm").exists()
+    how = "immutable=1" if is_unused else "mode=ro"
+    with closing(sqlite3.connect(f"{path.as_uri()}?{how}", uri=True, timeout=1)) as connection:
+        yield connection
+
+
+def _is_wal(header: bytes) -> bool:
+    return header[18:19] == bytes([_WAL_FORMAT])
+
+
 def _copy(path: Path, copy: Path) -> None:
     with path.open("rb") as file:
         header = file.read(20)
@@ -55,7 +73,7 @@ def _copy(path: Path, copy: Path) -> None:
             raise InputError(
                 f"{path} is damaged or cut short (its last page is not whole): use a backup of it"
             )
-    if header[18:19] == bytes([_WAL_FORMAT]) and not _beside(path, "-shm").exists():
+    if _is_wal(header) and not _beside(path, "-shm").exists():
         _copy_files(path, copy)
         return
     try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -55,13 +57,21 @@ def test_a_file_is_read_as_what_it_is_and_the_reader_is_named(retro: Retro, kind
     assert f"read as {kind}: " in retro("ingest", "auto", *words).err
 
 
+def test_a_look_at_a_database_leaves_nothing_beside_it(retro: Retro) -> None:
+    bot()
+    with closing(sqlite3.connect("t.sqlite")) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    assert retro("ingest", "auto", "t.sqlite").code == 0
+    assert sorted(path.name for path in Path().glob("t.sqlite*")) == ["t.sqlite"]
+
+
 def test_prices_want_the_name_of_what_they_are_prices_of(retro: Retro) -> None:
     Path("eth.csv").write_text("timestamp,price\n2026-03-02T00:00:00Z,100\n")
     done = retro("ingest", "auto", "eth.csv")
     assert done.code == 2
     assert "retro ingest marks eth.csv --instrument" in done.err
     Path("trades.csv").write_text("timestamp,price,side,quantity\n")
-    assert retro("ingest", "auto", "trades.csv").code == 2
+    assert retro("ingest", "auto", "trades.csv").code == 1
 
 
 def test_what_may_be_two_things_is_asked_about(retro: Retro) -> None:
@@ -80,9 +90,11 @@ def test_what_may_be_two_things_is_asked_about(retro: Retro) -> None:
 def test_what_is_nothing_known_is_said_with_what_was_tried(retro: Retro, content: bytes) -> None:
     Path("x").write_bytes(content)
     done = retro("ingest", "auto", "x", "--json")
-    assert done.code == 2
+    assert done.code == 1
     assert "x: no reader knows it (tried: journal, freqtrade, marks, " in done.err
-    assert "`retro map x`" in done.err
+    [fault] = done.data["faults"]
+    assert (fault["where"], "`retro map x`" in fault["reason"], done.data["events"]) == ("x", True, 0)
+    assert not Path("memory_data").exists()
 
 
 def test_files_of_two_kinds_and_options_of_another_are_refused(retro: Retro) -> None:

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     from retro.ingest.ai_trader.rows import RunMarket
     from retro.ingest.batches import BatchWriter
+    from retro.ingest.sample import SourceSample
 
-__all__ = ["instrument_of", "write_prices"]
+__all__ = ["instrument_of", "is_price_file", "write_prices"]
 
 _DAY: Final = len("2025-10-01")
 
@@ -44,6 +45,12 @@ class _Series(msgspec.Struct):
 _ABOUT: Final = msgspec.json.Decoder(_Series)
 _BARS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _BAR_TABLE: Final = msgspec.json.Decoder(dict[str, _Bar], strict=False)
+
+
+def is_price_file(sample: SourceSample) -> bool:
+    """Whether a file begins as those of prices do."""
+    line = sample.text.lstrip("\ufeff \r\n\t").partition("\n")[0]
+    return line.startswith("{") and '"Meta Data"' in line and '"2. Symbol"' in line
 
 
 def instrument_of(symbol: str, market: RunMarket) -> str:

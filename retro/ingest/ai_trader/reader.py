@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Final
 from retro.checks import SourceCheck
 from retro.errors import InputError
 from retro.ingest.ai_trader.chain import chain
-from retro.ingest.ai_trader.prices import instrument_of, write_prices
+from retro.ingest.ai_trader.prices import instrument_of, is_price_file, write_prices
 from retro.ingest.ai_trader.rows import AccountRow, RowError, market_of, row_of, time_of
 from retro.ingest.ai_trader.sessions import Sessions
 from retro.ingest.batches import BatchWriter
 from retro.ingest.netting import Execution, Netting, write_legs
 from retro.ingest.row_ids import RowIds
+from retro.ingest.sample import sample_of
 from retro.ingest.source import open_source, read_lines
 from retro.ingest.times import Clock, Steps
 from retro.journal import quote
@@ -60,6 +61,8 @@ def sniff(sample: SourceSample) -> str | None:
     line = sample.text.partition("\n")[0]
     if '"positions"' in line and '"CASH"' in line and '"date"' in line:
         return "rows with positions and CASH, as AI-Trader's position.jsonl has them"
+    if is_price_file(sample):
+        return "a symbol's bars a line, as AI-Trader's merged.jsonl has them"
     return None
 
 
@@ -72,7 +75,7 @@ def read(paths: Sequence[Path], *, agent: str | None, zone: str | None, now: int
             runs += sorted(file for file in path.rglob("position.jsonl") if file.is_file())
             prices += sorted(file for file in path.rglob("*merged.jsonl") if file.is_file())
         else:
-            (prices if path.name.endswith("merged.jsonl") else runs).append(path)
+            (prices if is_price_file(sample_of(path)) else runs).append(path)
     if not runs and not prices:
         raise InputError(f"{paths[0]} holds no position.jsonl; name AI-Trader's data folder, or a run in it")
     if agent and len(runs) > 1:

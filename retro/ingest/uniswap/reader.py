@@ -34,7 +34,9 @@ def sniff(sample: SourceSample) -> str | None:
     kind = files.kind_of(sample)
     if kind == "graph":
         return "positions of Uniswap v3 as The Graph answers them"
-    return f"{kind} events of liquidity positions" if kind in EVENT_TABLES else None
+    if kind in EVENT_TABLES:
+        return f"{kind} events of liquidity positions"
+    return "events of a pool of Uniswap v3" if kind and kind != "tokens" else None
 
 
 def read(paths: Sequence[Path], *, agent: str | None, now: int) -> Iterator[Batch]:

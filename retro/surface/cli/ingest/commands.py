@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from retro.errors import InputError
 from retro.surface.cli.context import instant
 from retro.surface.cli.ingest import logs
 from retro.surface.cli.ingest.intake import (
@@ -18,6 +19,7 @@ from retro.surface.cli.ingest.intake import (
     opening_capital,
     report,
     take,
+    unread,
     with_capital,
 )
 from retro.surface.cli.ingest.logs import AgentOption, Files, ZoneOption
@@ -57,10 +59,15 @@ def auto(
     """
     from retro.ingest import recognition
 
-    chosen = recognition.recognize(files)
+    source = ", ".join(map(str, files))
+    try:
+        chosen = recognition.recognize(files)
+    except InputError as error:
+        report([unread(source, error)], dry_run=dry_run)
+        return
     batches = recognition.read(files, agent=agent, zone=zone, now=now())
     result = take(
-        ", ".join(map(str, files)),
+        source,
         with_capital(batches, opening_capital(capital)),
         on_conflict=on_conflict,
         dated=chosen.adapter.is_dated,

@@ -31,6 +31,7 @@ __all__ = [
     "opening_capital",
     "report",
     "take",
+    "unread",
     "with_capital",
 ]
 
@@ -65,10 +66,9 @@ def take(
     several: bool = False,
 ) -> Ingested:
     """Take a source in. One of several that cannot be read keeps no other out, and a script is told of it in JSON."""
-    from retro.app.intake.ingest import Ingested, IngestTerms, ingest
+    from retro.app.intake.ingest import IngestTerms, ingest
     from retro.app.settlement.settings import lives_of
     from retro.ingest.registry import CORRECTED
-    from retro.model import Fault
     from retro.surface.cli.screen import counter
 
     if on_conflict not in {"keep", "replace"}:
@@ -94,10 +94,18 @@ def take(
                 progress=progress,
             )
     except InputError as error:
-        if not (several or call.json):
-            raise
-        complain(f"retro: {error}")
-        return Ingested(source, faults=[Fault(source, None, str(error))], unread=True)
+        return unread(source, error, several=several)
+
+
+def unread(source: str, error: InputError, *, several: bool = False) -> Ingested:
+    """What becomes of a source that cannot be read: one fault, for a script and beside others; else the error itself."""
+    from retro.app.intake.ingest import Ingested
+    from retro.model import Fault
+
+    if not (several or call.json):
+        raise error
+    complain(f"retro: {error}")
+    return Ingested(source, faults=[Fault(source, None, str(error))], unread=True)
 
 
 @contextmanager
