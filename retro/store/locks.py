@@ -16,13 +16,14 @@ from retro.store.schema import name_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection, Table
     from sqlalchemy.engine import Transaction
 
 __all__ = [
     "BUCKETS",
     "MarkUse",
     "bucket_of",
+    "in_bucket",
     "lock_agents",
     "lock_estate",
     "lock_faults",
@@ -57,6 +58,11 @@ def bucket_of(agent: str) -> int:
     """The bucket of an agent, 0 to 1,023: the first two bytes of the digest of its name, modulo 1,024."""
     digest = hashlib.sha256(name_of(agent).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:2], "big") % BUCKETS
+
+
+def in_bucket(table: Table, bucket: int | None) -> tuple[ColumnElement[bool], ...]:
+    """The condition of the rows of one bucket, to be spread into others; None: of all, which is no condition."""
+    return () if bucket is None else (table.c.bucket == bucket,)
 
 
 def lock_estate(conn: Connection) -> None:

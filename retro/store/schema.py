@@ -42,6 +42,7 @@ __all__ = [
     "DecimalMoney",
     "agents",
     "among",
+    "bucket_column",
     "corrections",
     "events",
     "faults",
@@ -87,6 +88,11 @@ def reference(name: str, table: str, *, is_key: bool = False) -> Column[int]:
     return Column(name, BigInteger, of_row, nullable=False)
 
 
+def bucket_column() -> Column[int]:
+    """The bucket of the agent whose row it is (`retro.store.locks`); -1: of none, where no name gave one yet."""
+    return Column("bucket", Integer, nullable=False, server_default="-1")
+
+
 metadata: Final = MetaData()
 
 schema_version: Final = Table(
@@ -115,6 +121,7 @@ agents: Final = Table(
     Column("epoch_grid", BigInteger, nullable=False),
     Column("grid_since", BigInteger),
     Column("watched", Integer, nullable=False, server_default="0"),
+    bucket_column(),
 )
 """Whose lives are told here. `first_at`, `last_at` and `events` are kept as facts and own marks arrive.
 

@@ -15,6 +15,7 @@ from retro.store.books.positions import book
 from retro.store.books.shared_marks import book_marks
 from retro.store.database import Store
 from retro.store.jobs.tables import documents, enrolments, outbox, reviews
+from retro.store.locks import bucket_of
 from retro.store.schema import agents, events, faults, source_agents
 
 __all__ = ["Statement", "grow", "plans", "watched"]
@@ -79,11 +80,15 @@ class _Crowd:
             yield {
                 "key": key, "name": f"crowd-{key}", "first_at": self.born, "last_at": self.now - HOUR, "events": 9,
                 "time_zone": "UTC", "epoch_days": 42, "day_grid": 1, "epoch_grid": 1, "watched": 1,
+                "bucket": bucket_of(f"crowd-{key}"),
             }  # fmt: skip
 
     def enrolments(self) -> Rows:
         for key in self.keys:
-            yield {"agent": key, "enrolled_at": self.born, "next_at": self.now + DAY, "losses_from": None}
+            bucket = bucket_of(f"crowd-{key}")
+            yield {
+                "agent": key, "enrolled_at": self.born, "next_at": self.now + DAY, "losses_from": None, "bucket": bucket,
+            }  # fmt: skip
 
     def books(self) -> Rows:
         for key in self.keys:
@@ -115,6 +120,7 @@ class _Crowd:
 
     def reviews(self) -> Rows:
         for key in self.keys:
+            bucket = bucket_of(f"crowd-{key}")
             for n in range(WEEKS + 2):
                 start = self.born + 7 * n * DAY
                 state = "done" if n < WEEKS else "due" if self.due and n == WEEKS else "waiting"
@@ -124,7 +130,7 @@ class _Crowd:
                     "due_at": self.now - HOUR if state == "due" else FOREVER if state == "waiting" else start,
                     "again_at": self.now + DAY if n == WEEKS - 1 else None, "state": state, "revision": 1,
                     "backfill": 0, "attempts": 0, "not_before": 0, "late": 0, "summed": 1,
-                    "done_at": self.now if state == "done" else None,
+                    "done_at": self.now if state == "done" else None, "bucket": bucket,
                 }  # fmt: skip
 
     def documents(self) -> Rows:
@@ -136,12 +142,13 @@ class _Crowd:
 
     def letters(self) -> Rows:
         for key in self.keys:
+            bucket = bucket_of(f"crowd-{key}")
             for n in range(WEEKS):
                 yield {
                     "key": key * 100 + n, "review": key * 100 + n, "revision": 1, "channel": "mail",
                     "recipient": "ada", "state": "pending" if self.due and n == WEEKS - 1 else "sent",
                     "digest": key % 2, "attempts": 0, "not_before": 0, "written_at": self.now, "agent": key,
-                    "period_end": self.now,
+                    "period_end": self.now, "bucket": bucket,
                 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ Who reads the book, or the next knock, then does for this agent what a telling o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -41,12 +41,13 @@ from retro.store.schema import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Select
 
 __all__ = [
     "MarkSpan",
     "agents_behind",
     "book_marks",
+    "buckets_behind",
     "changes",
     "forget_tellings",
     "has_spent_tellings",
@@ -94,14 +95,38 @@ def series_ahead(conn: Connection) -> list[tuple[str, int]]:
     return [(row.instrument, row.version) for row in conn.execute(ahead)]
 
 
-def agents_behind(conn: Connection) -> set[str]:
-    """The names of the agents that shared marks have left behind."""
+def agents_behind(conn: Connection, bucket: int | None = None) -> set[str]:
+    """The names of the agents (of a bucket) that shared marks have left behind."""
     names: set[str] = set()
     for instrument, version in series_ahead(conn):
+        if bucket is not None:
+            names.update(conn.execute(_behind_of_bucket(instrument, version, bucket)).scalars())
+            continue
         for keys in _keys_behind(conn, instrument, version):
             named = select(agents.c.name).where(within_keys(conn, agents.c.key, keys))
             names.update(conn.execute(named).scalars())
     return names
+
+
+def buckets_behind(conn: Connection) -> set[int]:
+    """The buckets of those agents."""
+    buckets: set[int] = set()
+    for instrument, version in series_ahead(conn):
+        for keys in _keys_behind(conn, instrument, version):
+            buckets.update(
+                conn.execute(
+                    select(agents.c.bucket).where(within_keys(conn, agents.c.key, keys)).distinct()
+                ).scalars()
+            )
+    return buckets
+
+
+def _behind_of_bucket(instrument: str, version: int, bucket: int) -> Select[Any]:
+    """Each agent of the bucket looks up its own note: they are few beside all that noted the name."""
+    columns = book_marks.c
+    mine = and_(columns.agent == agents.c.key, columns.instrument == instrument, columns.version < version)
+    behind = select(columns.version).where(mine).correlate(agents).scalar_subquery()
+    return select(agents.c.name).where(agents.c.bucket == bucket, behind.is_not(None))
 
 
 def _keys_behind(conn: Connection, instrument: str, version: int) -> Iterator[list[int]]:

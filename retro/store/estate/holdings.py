@@ -11,8 +11,9 @@ from importlib import import_module
 from pkgutil import walk_packages
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sqlalchemy import Table, Text, func, select
+from sqlalchemy import Table, Text, func, select, update
 
+from retro.store.locks import bucket_of
 from retro.store.schema import metadata
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ __all__ = [
     "is_derived",
     "key_of_agent",
     "of_agent",
+    "rebucket",
     "references",
 ]
 
@@ -112,6 +114,15 @@ def of_agent(holding: Holding, name: str, key: int | None) -> ColumnElement[bool
     parent = next(row for row in holdings() if row.table is holding.parent)
     keys = select(parent.table.c.key).where(of_agent(parent, name, key))
     return holding.column.in_(keys)
+
+
+def rebucket(conn: Connection, key: int, name: str) -> None:
+    """Put the rows of the agent of that key into the bucket of its name."""
+    for holding in holdings():
+        columns = holding.table.c
+        if "bucket" in columns:
+            whose = columns.key if holding.table.name == "agents" else columns.agent
+            conn.execute(update(holding.table).where(whose == key).values(bucket=bucket_of(name)))
 
 
 def has_rows(conn: Connection, name: str) -> bool:

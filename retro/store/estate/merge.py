@@ -12,7 +12,14 @@ from retro.kinds import CALENDAR, DEATH
 from retro.model import MarkSeries
 from retro.store.checks import checks
 from retro.store.confidences import confidence_readings
-from retro.store.estate.holdings import counts, holdings, is_derived, of_agent, references
+from retro.store.estate.holdings import (
+    counts,
+    holdings,
+    is_derived,
+    of_agent,
+    rebucket,
+    references,
+)
 from retro.store.facts import agents, marks
 from retro.store.facts.departures import depart
 from retro.store.jobs.tables import enrolments, reviews
@@ -91,6 +98,7 @@ def merge(conn: Connection, name: str, successor: str, now: int) -> None:
     told = conn.execute(update(events).where(events.c.agent == old).values(agent=new)).rowcount
     for column in references():
         conn.execute(update(column.table).where(column == old).values({column.name: new}))
+    rebucket(conn, new, successor)
     conn.execute(update(faults).where(faults.c.agent == name).values(agent=successor))
     conn.execute(update(spend).where(spend.c.agent == name).values(agent=successor))
     _join_lives(conn, old, new, told)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Text, func, literal, update
 
-from retro.store.estate.holdings import holdings, key_of_agent
+from retro.store.estate.holdings import holdings, key_of_agent, rebucket
 from retro.store.facts.departures import depart, welcome
 from retro.store.jobs.tables import reviews
 from retro.store.locks import lock_estate
@@ -33,6 +33,8 @@ def rename(conn: Connection, name: str, successor: str, now: int) -> None:
             mine = update(holding.table).where(holding.column == name)
             conn.execute(mine.values({holding.column.name: successor}))
     conn.execute(update(agents).where(agents.c.key == key).values(name=successor))
+    if key is not None:
+        rebucket(conn, key, successor)
     conn.execute(
         update(reviews)
         .where(reviews.c.agent == key, _begins(reviews.c.id, name))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import LargeBinary, insert, select
 
 from retro.store.estate.holdings import Holding, holdings, is_derived, key_of_agent, of_agent
+from retro.store.locks import bucket_of
 from retro.store.schema import DecimalMoney, series
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ _LOCAL: Final = frozenset(
     {"agents", "outbox", "errands", "faults", "mark_series", "mark_blocks", "mark_tellings"}
 )
 """Not carried as rows: letters and errands belong to a machine, an agent, marks and faults have forms of their own."""
+_DERIVED: Final = frozenset({"seq", "bucket"})
+"""Columns that follow from the order of arrival and from the name."""
 _AT_ONCE: Final = 500
 
 
@@ -50,7 +53,7 @@ def exported(conn: Connection, holding: Holding, name: str, keys: KeyMap) -> Ite
     """
     table = holding.table
     columns = [
-        column for column in table.columns if column.name != "seq" and not _says_whose(holding, column)
+        column for column in table.columns if column.name not in _DERIVED and not _says_whose(holding, column)
     ]
     order = list(table.primary_key) or [table.c.seq]
     mine = of_agent(holding, name, key_of_agent(conn, name))
@@ -114,6 +117,8 @@ def _row_here(holding: Holding, row: Mapping[str, Any], name: str, key: int | No
     for column in holding.table.columns:
         if _says_whose(holding, column):
             own_row[column.name] = name if holding.parent is None else key
+        elif column.name == "bucket":
+            own_row["bucket"] = bucket_of(name)
         elif column.name in row or column.nullable:
             value = row.get(column.name)
             parent = _parent_of(column)

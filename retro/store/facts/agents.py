@@ -9,7 +9,7 @@ from sqlalchemy import ScalarSelect, Select, func, insert, select, update
 
 from retro.errors import UnknownError
 from retro.store import schema as tables
-from retro.store.locks import lock_agents
+from retro.store.locks import bucket_of, lock_agents
 from retro.store.schema import name_of
 
 if TYPE_CHECKING:
@@ -184,8 +184,8 @@ def key_of(conn: Connection, agent: str) -> int:
     lock_agents(conn, [agent])
     key = conn.execute(select(key_query(agent))).scalar_one()
     if key is None:
-        insertion = insert(tables.agents).values(name=name_of(agent), events=0).returning(tables.agents.c.key)
-        key = conn.execute(insertion).scalar_one()
+        values = {"name": name_of(agent), "events": 0, "bucket": bucket_of(agent)}
+        key = conn.execute(insert(tables.agents).values(values).returning(tables.agents.c.key)).scalar_one()
     return int(key)
 
 

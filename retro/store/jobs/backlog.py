@@ -1,19 +1,33 @@
-"""How much waits, for whoever watches: counted by the partial indexes of what is open, never by what is done."""
+"""How much waits, and in which buckets: asked of the partial indexes of what is open, never of what is done."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import and_, func, select, text
+from sqlalchemy import Integer, and_, func, literal, or_, select, text
 
+from retro.store.books.positions import book
+from retro.store.books.shared_marks import buckets_behind
 from retro.store.jobs.claims import QUEUE
-from retro.store.jobs.reviews import IS_PARKED
-from retro.store.jobs.tables import outbox, reviews
+from retro.store.jobs.outbox import QUEUE as LETTERS
+from retro.store.jobs.reviews import IS_AGAIN, IS_DUE, IS_LATE, IS_PARKED, IS_WAITING
+from retro.store.jobs.tables import enrolments, outbox, reviews
+from retro.store.locks import BUCKETS
+from retro.store.schema import agents
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import CTE, ColumnElement, Connection, Table
 
-__all__ = ["Backlog", "backlog_of", "count_due", "count_parked", "newest_done_at", "parked"]
+__all__ = [
+    "Backlog",
+    "backlog_of",
+    "count_due",
+    "count_parked",
+    "letter_buckets",
+    "newest_done_at",
+    "parked",
+    "ripe_buckets",
+]
 
 _COUNTED: Final = 1000
 
@@ -85,3 +99,55 @@ def parked(conn: Connection, limit: int) -> tuple[list[str], int]:
         return [], 0
     query = select(reviews.c.id).where(IS_PARKED).order_by(reviews.c.period_end, reviews.c.key).limit(limit)
     return list(conn.execute(query).scalars()), total
+
+
+# by buckets of agents
+
+
+def ripe_buckets(conn: Connection, now: int) -> list[int]:
+    """The buckets in which anybody is to be settled, is owed something, or has a review to be made, in order.
+
+    A step into an index for each bucket and reason, however many agents there are; books that are dirty or left behind by
+    shared marks, and agents that are new, by their number.
+    """
+    e, r, numbers = enrolments.c, reviews.c, _numbers()
+    reasons = (
+        _some(enrolments, numbers, e.next_at.is_(None)),
+        _some(enrolments, numbers, e.next_at <= now),
+        _some(enrolments, numbers, e.losses_from.is_not(None)),
+        _some(reviews, numbers, IS_WAITING, r.due_at <= now),
+        _some(reviews, numbers, IS_DUE, r.not_before <= now),
+        _some(reviews, numbers, QUEUE.is_expired(now, alone=False)),
+        _some(reviews, numbers, IS_LATE),
+        _some(reviews, numbers, IS_AGAIN, r.again_at <= now),
+    )
+    lived = select(agents.c.bucket).where(agents.c.first_at.is_not(None))
+    queries = (
+        select(numbers.c.bucket).where(or_(*reasons)),
+        lived.where(text("agents.watched = 0")),
+        lived.join(book, book.c.agent == agents.c.key).where(book.c.dirty_from.is_not(None)),
+    )
+    buckets = {bucket for query in queries for bucket in conn.execute(query).scalars()}
+    return sorted(buckets | buckets_behind(conn))
+
+
+def letter_buckets(conn: Connection, now: int) -> list[int]:
+    """The buckets whose agents have a letter that can be sent, or whose sender is dead, in order."""
+    numbers = _numbers()
+    reasons = (
+        _some(outbox, numbers, LETTERS.is_free, outbox.c.not_before <= now),
+        _some(outbox, numbers, LETTERS.is_expired(now, alone=False)),
+    )
+    return sorted(conn.execute(select(numbers.c.bucket).where(or_(*reasons))).scalars())
+
+
+def _numbers() -> CTE:
+    """Every bucket, and -1: rows that were given none are not left lying."""
+    first = select(literal(-1, Integer).label("bucket")).cte("numbers", recursive=True)
+    return first.union_all(select(first.c.bucket + 1).where(first.c.bucket < BUCKETS - 1))
+
+
+def _some(table: Table, numbers: CTE, *conditions: Any) -> ColumnElement[bool]:
+    """Whether a bucket has such a row."""
+    mine = select(table.c.bucket).where(table.c.bucket == numbers.c.bucket, *conditions)
+    return mine.correlate(numbers).exists()

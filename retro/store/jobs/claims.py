@@ -18,6 +18,7 @@ from retro.store.jobs.queue import LeaseQueue
 from retro.store.jobs.reviews import IS_AGAIN, IS_DUE, IS_LATE, Review, columns, review_of
 from retro.store.jobs.staleness import Staleness, checked, checking
 from retro.store.jobs.tables import documents, reviews
+from retro.store.locks import in_bucket
 from retro.store.schema import within_keys
 
 if TYPE_CHECKING:
@@ -60,8 +61,9 @@ def claim(
     *,
     limit: int = 1,
     singly: Collection[str] = (),
+    bucket: int | None = None,
 ) -> list[Review]:
-    """Take up to `limit` reviews that are due, or done and to be looked at again, of any agents, oldest first.
+    """Take up to `limit` reviews that are due, or done and to be looked at again, of all agents or a bucket, oldest first.
 
     One of the kinds `singly` is taken by itself unless it is backfill, and so is one that was tried before.
     """
@@ -72,7 +74,9 @@ def claim(
             or_(reviews.c.late != 0, func.coalesce(reviews.c.again_at <= now, False)),
         ),
     )
-    oldest = [review_of(row) for query in _ripest(now, limit) for row in QUEUE.candidates(conn, query)]
+    oldest = [
+        review_of(row) for query in _ripest(now, limit, bucket) for row in QUEUE.candidates(conn, query)
+    ]
     oldest.sort(key=lambda review: (review.period_end, review.kind, review.subject, review.key))
     batch = _together(oldest[:limit], singly)
     leased = QUEUE.take(
@@ -101,12 +105,13 @@ def claim(
     ]
 
 
-def _ripest(now: int, limit: int) -> Iterator[Select[Any]]:
+def _ripest(now: int, limit: int, bucket: int | None) -> Iterator[Select[Any]]:
     """The first `limit` of each that can be taken, each by a partial index in its order, however many there are."""
     order = (reviews.c.period_end, reviews.c.kind, reviews.c.subject, reviews.c.key)
-    yield columns().where(IS_DUE, reviews.c.not_before <= now).order_by(*order).limit(limit)
-    yield columns().where(IS_LATE).order_by(*order).limit(limit)
-    again = columns().where(IS_AGAIN, reviews.c.again_at <= now, reviews.c.late == 0)
+    mine = columns().where(*in_bucket(reviews, bucket))
+    yield mine.where(IS_DUE, reviews.c.not_before <= now).order_by(*order).limit(limit)
+    yield mine.where(IS_LATE).order_by(*order).limit(limit)
+    again = mine.where(IS_AGAIN, reviews.c.again_at <= now, reviews.c.late == 0)
     yield again.order_by(reviews.c.again_at).limit(limit)
 
 

@@ -14,6 +14,7 @@ from retro.store.jobs.claims import QUEUE
 from retro.store.jobs.queue import any_row
 from retro.store.jobs.reviews import IS_AGAIN, IS_DUE, IS_LATE, IS_WAITING, NEVER
 from retro.store.jobs.tables import enrolments, reviews
+from retro.store.locks import bucket_of
 from retro.store.schema import agents, insert_into, name_of
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ _QUERY = select(enrolments.c.enrolled_at, enrolments.c.next_at, enrolments.c.los
 def enrol(conn: Connection, agent: str, now: int) -> None:
     """Watch an agent from now on, unless it already is. A clock that was ahead at the time is set right."""
     key = known_key(conn, agent)
-    row = insert_into(conn, enrolments).values(agent=key, enrolled_at=now, losses_from=-FOREVER)
+    row = insert_into(conn, enrolments).values(
+        agent=key, enrolled_at=now, losses_from=-FOREVER, bucket=bucket_of(agent)
+    )
     conn.execute(row.on_conflict_do_nothing())
     ahead = update(enrolments).where(enrolments.c.agent == key, enrolments.c.enrolled_at > now)
     conn.execute(ahead.values(enrolled_at=now))
@@ -96,21 +99,27 @@ def next_end(conn: Connection) -> int | None:
     return None if end is None or end >= NEVER else end
 
 
-def unsettled(conn: Connection, now: int) -> list[str]:
-    """The agents for which something may have fallen due, by name: new facts or marks, a period's end, or never looked at."""
-    names = shared_marks.agents_behind(conn)
-    for query in _reasons(now):
+def unsettled(conn: Connection, now: int, bucket: int | None = None) -> list[str]:
+    """The agents for which something may have fallen due, by name: new facts or marks, a period's end, or never looked at.
+
+    Of a bucket, or of all: either is found in time that goes by their number.
+    """
+    names = shared_marks.agents_behind(conn, bucket)
+    for query in _reasons(now, bucket):
         names.update(conn.execute(query).scalars())
     return sorted(names)  # no database's collation
 
 
 def any_unsettled(conn: Connection, now: int) -> bool:
     """Whether `unsettled` would give anybody."""
-    return any_row(conn, *_reasons(now)) or bool(shared_marks.series_ahead(conn))
+    return any_row(conn, *_reasons(now, None)) or bool(shared_marks.series_ahead(conn))
 
 
-def _reasons(now: int) -> Iterator[Select[Any]]:
+def _reasons(now: int, bucket: int | None) -> Iterator[Select[Any]]:
     """Names of agents, each reason by an index of its own: for whom there is none is not looked at."""
+    if bucket is not None:
+        yield from _reasons_of_bucket(now, bucket)
+        return
     lived = select(agents.c.name).where(agents.c.first_at.is_not(None))
     watched = lived.join(enrolments, enrolments.c.agent == agents.c.key)
     settled = lived.join(book, book.c.agent == agents.c.key)
@@ -121,9 +130,26 @@ def _reasons(now: int) -> Iterator[Select[Any]]:
     yield settled.where(book.c.dirty_from.is_not(None)).order_by(book.c.agent)
 
 
-def anything_to_do(conn: Connection, now: int) -> bool:
-    """Whether any review can be made, looked at again or taken over now. Read by the partial indexes alone."""
+def _reasons_of_bucket(now: int, bucket: int) -> Iterator[Select[Any]]:
+    """The same of one bucket: its agents are few, and each is looked up by its key."""
+    lived = select(agents.c.name).where(agents.c.first_at.is_not(None), agents.c.bucket == bucket)
+    mine = select(enrolments.c.agent).where(enrolments.c.bucket == bucket)
+    for reason in (
+        enrolments.c.next_at.is_(None),
+        enrolments.c.next_at <= now,
+        enrolments.c.losses_from.is_not(None),
+    ):
+        yield lived.where(agents.c.key.in_(mine.where(reason))).order_by(agents.c.key)
+    yield lived.where(agents.c.watched == 0).order_by(agents.c.key)
+    dirty = select(book.c.agent).where(book.c.agent == agents.c.key, book.c.dirty_from.is_not(None))
+    yield lived.where(dirty.exists()).order_by(agents.c.key)
+
+
+def anything_to_do(conn: Connection, now: int, bucket: int | None = None) -> bool:
+    """Whether any review (of a bucket) can be made, looked at again or taken over now. Read by the partial indexes alone."""
     columns = reviews.c
+    if bucket is not None:
+        return any_row(conn, *_ripe_of_bucket(now, bucket))
     ripe = [
         select(columns.key).where(IS_WAITING, columns.due_at <= now).order_by(columns.due_at),
         select(columns.key).where(IS_DUE, columns.not_before <= now).order_by(columns.not_before),
@@ -132,3 +158,14 @@ def anything_to_do(conn: Connection, now: int) -> bool:
         select(columns.key).where(IS_AGAIN, columns.again_at <= now).order_by(columns.again_at),
     ]
     return any_row(conn, *ripe)
+
+
+def _ripe_of_bucket(now: int, bucket: int) -> Iterator[Select[Any]]:
+    """What of a bucket can be worked on, in the order of its indexes: few rows wait longer than the first."""
+    columns = reviews.c
+    mine = select(columns.key).where(columns.bucket == bucket)
+    yield mine.where(IS_WAITING, columns.due_at <= now).order_by(columns.due_at)
+    yield mine.where(IS_DUE, columns.not_before <= now).order_by(columns.period_end, columns.kind)
+    yield mine.where(QUEUE.is_expired(now, alone=False)).order_by(columns.leased_until)
+    yield mine.where(IS_LATE).order_by(columns.period_end)
+    yield mine.where(IS_AGAIN, columns.again_at <= now).order_by(columns.again_at)

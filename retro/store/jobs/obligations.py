@@ -15,7 +15,7 @@ from retro.store.books.positions import book_positions
 from retro.store.facts.agents import key_query, known_key
 from retro.store.jobs.staleness import Staleness, stale
 from retro.store.jobs.tables import reviews
-from retro.store.locks import lock_agents
+from retro.store.locks import bucket_of, lock_agents
 from retro.store.schema import insert_into
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def insert(conn: Connection, agent: str, obligations: Iterable[Obligation]) -> N
     rows = [
         {
             "agent": key,
+            "bucket": bucket_of(agent),
             "id": f"{agent}.{obligation.kind}" + (f".{obligation.key}" if obligation.key else ""),
             "kind": obligation.kind,
             "subject": obligation.subject,

@@ -14,6 +14,7 @@ from retro.errors import LostClaimError
 from retro.store.facts.agents import key_query
 from retro.store.jobs.queue import LeaseQueue, any_row
 from retro.store.jobs.tables import outbox, reviews
+from retro.store.locks import in_bucket
 from retro.store.schema import agents, insert_into
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def write(conn: Connection, letters: Iterable[Letter], now: int) -> None:
     """Owe revisions to recipients, each once."""
     of_review = {
         name: select(reviews.c[name]).where(reviews.c.key == bindparam("of")).scalar_subquery()
-        for name in ("agent", "period_end")
+        for name in ("agent", "period_end", "bucket")
     }
     rows = [
         {
@@ -149,8 +150,9 @@ def claim(
     *,
     digest: int,
     limit: int = 1,
+    bucket: int | None = None,
 ) -> list[Delivery]:
-    """Take up to `limit` letters of a channel that can be sent, of the oldest reviews first.
+    """Take up to `limit` letters of a channel (and bucket) that can be sent, of the oldest reviews first.
 
     What is gathered for one agent is not complete while reviews of it are being made or can be: it waits. The row is
     `sending` before a byte leaves the house: whoever finds it so after a crash knows that it may have arrived.
@@ -160,6 +162,7 @@ def claim(
         outbox.c.not_before <= now,
         outbox.c.digest == int(digest),
         outbox.c.channel == channel,
+        *in_bucket(outbox, bucket),
     )
     query = _letters().where(ripe).order_by(outbox.c.period_end, outbox.c.key).limit(limit)
     if digest == AGENT:
@@ -310,9 +313,12 @@ def fail_all(conn: Connection, channel: str, recipient: str, reason: str) -> int
     return conn.execute(update(outbox).where(mine).values(state="failed", reason=reason)).rowcount
 
 
-def ripe_channels(conn: Connection, now: int, among: Iterable[str], *, digest: int) -> list[str]:
-    """Those of these channels that have something to send now, alone or gathered, in order of name."""
-    can = and_(_IS_PENDING, outbox.c.not_before <= now, outbox.c.digest == int(digest))
+def ripe_channels(
+    conn: Connection, now: int, among: Iterable[str], *, digest: int, bucket: int | None = None
+) -> list[str]:
+    """Those of these channels that have something (of a bucket) to send now, alone or gathered, in order of name."""
+    mine = in_bucket(outbox, bucket)
+    can = and_(_IS_PENDING, outbox.c.not_before <= now, outbox.c.digest == int(digest), *mine)
     oldest = select(outbox.c.key).where(can).order_by(outbox.c.period_end, outbox.c.key)
     return [name for name in sorted(among) if any_row(conn, oldest.where(outbox.c.channel == name))]
 

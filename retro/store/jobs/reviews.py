@@ -19,6 +19,7 @@ from retro.store.facts.agents import key_query
 from retro.store.facts.departures import present_id
 from retro.store.jobs.staleness import Staleness, stale
 from retro.store.jobs.tables import documents, reviews
+from retro.store.locks import in_bucket
 from retro.store.schema import agents, events, name_of, within_keys
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class StoredRevision(NamedTuple):
 
 def columns() -> Select[Any]:
     """A query for whole rows, to be narrowed."""
-    own = [agents.c.name if column.name == "agent" else column for column in reviews.c]
+    own = [agents.c.name if name == "agent" else reviews.c[name] for name in Review._fields]
     return select(*own).join(agents, agents.c.key == reviews.c.agent)
 
 
@@ -148,12 +149,13 @@ def review_of(row: Sequence[Any]) -> Review:
     return review._replace(backfill=bool(review.backfill), late=Staleness.decode(arrived))
 
 
-def mark_due(conn: Connection, now: int, key: int | None = None) -> int:
-    """What waited and has settled is due, a thousand rows at once or the one of that key; how many.
+def mark_due(conn: Connection, now: int, key: int | None = None, *, bucket: int | None = None) -> int:
+    """What waited and has settled is due, a thousand rows at once (of a bucket) or the one of that key; how many.
 
     What another process is promoting is left to it.
     """
     ripe = select(reviews.c.key).where(IS_WAITING, reviews.c.due_at <= now).order_by(reviews.c.due_at)
+    ripe = ripe.where(*in_bucket(reviews, bucket))
     ripe = ripe if key is None else ripe.where(reviews.c.key == key)
     free = conn.execute(ripe.limit(_AT_ONCE).with_for_update(skip_locked=True)).scalars().all()
     if not free:
@@ -255,7 +257,7 @@ def by_key(conn: Connection, key: int) -> Review:
 def by_keys(conn: Connection, keys: Iterable[int]) -> list[Review]:
     """The reviews of those keys, in no order. Each looks up its agent: a join of a few dozen would read every agent."""
     name = select(agents.c.name).where(agents.c.key == reviews.c.agent).scalar_subquery()
-    own = [name.label("agent") if column.name == "agent" else column for column in reviews.c]
+    own = [name.label("agent") if field == "agent" else reviews.c[field] for field in Review._fields]
     return [
         review_of(row) for row in conn.execute(select(*own).where(within_keys(conn, reviews.c.key, keys)))
     ]

@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy import BigInteger, Column, Double, ForeignKey, Integer, Table, Text
 
-from retro.store.schema import metadata, reference
+from retro.store.schema import bucket_column, metadata, reference
 from retro.store.texts import PackedText
 
 __all__ = ["documents", "enrolments", "hosts", "outbox", "owner_looks", "reviews", "rule_weeks", "sources"]
@@ -38,6 +38,7 @@ reviews: Final = Table(
     Column("against_nothing", Double),
     Column("reversal", Double),
     Column("summed", BigInteger, nullable=False, server_default="0"),
+    bucket_column(),
 )
 """One row an obligation, unique on (agent, kind, subject, period_start).
 
@@ -72,6 +73,7 @@ enrolments: Final = Table(
     Column("enrolled_at", BigInteger, nullable=False),
     Column("next_at", BigInteger),
     Column("losses_from", BigInteger),
+    bucket_column(),
 )
 """When an agent's first facts came in. `next_at`: nothing falls due before (None: look); `losses_from`: actions from
 then on have not been looked at."""
@@ -114,6 +116,7 @@ outbox: Final = Table(
     Column("asked_until", BigInteger),
     Column("agent", BigInteger, ForeignKey("agents.key")),
     Column("period_end", BigInteger),
+    bucket_column(),
 )
 """One row a message: a revision of a review on its way to one recipient through one channel.
 
