@@ -46,6 +46,8 @@ __all__ = [
 IMPORTANCE_PARTS: Final = "importance_parts"
 """The metadata in which an item states what its content is worth."""
 _STEP, _FEEDBACK = "step", "feedback"
+_DELTA, _ACCESS = 4, 5
+"""Places in a row of `standing`; both are 0 until a step has aged it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +144,10 @@ def step_layers(
             f"{symbol or 'no symbol'} has stepped to {written(last.at)}; a step goes forward only"
         )
     mentions = list(feedback)
-    aged = rows.stepped_states(conn, agent, symbol)
-    fresh = [row for row in rows.fresh_states(conn, agent, symbol) if row.at <= at]
+    standing = rows.standing(conn, agent, symbol)
+    aged = [row for row in standing if row[_DELTA] or row[_ACCESS]]
+    untouched = rows.fresh_states(conn, agent, symbol) if len(aged) < len(standing) else []
+    fresh = [row for row in untouched if row.at <= at]
     settled = {row[0] for row in aged} | {row.id for row in fresh if last is not None and row.at <= last.at}
     repeated = next((addition.id for addition in additions if addition.id in settled), None)
     if repeated is not None:

@@ -67,13 +67,22 @@ def _states(
     columns = (*(layer_states.c[name] for name in _COLUMNS), items.c.number, items.c.at, items.c.document)
     query = sa.select(*columns).join(items, own)
     query = query.where(layer_states.c.agent == agent, layer_states.c.symbol == symbol, condition)
-    return [StoredState(*row) for row in conn.execute(query.order_by(items.c.number))]
+    return [StoredState(*row) for row in _driver_rows(conn, query.order_by(items.c.number))]
 
 
-def stepped_states(conn: Connection, agent: str, symbol: str) -> Sequence[Sequence[Any]]:
-    """(id, layer, importance, recency, delta, access counter) of the items that a step has aged, in no order."""
-    own = sa.and_(layer_states.c.agent == agent, layer_states.c.symbol == symbol, _AGED)
-    return conn.execute(sa.select(*(layer_states.c[name] for name in _COLUMNS)).where(own)).fetchall()
+def standing(conn: Connection, agent: str, symbol: str) -> Sequence[Sequence[Any]]:
+    """(id, layer, importance, recency, delta, access counter) of every item in the layers of a symbol, in no order.
+
+    As the driver gives them, like `update_states`.
+    """
+    own = sa.and_(layer_states.c.agent == agent, layer_states.c.symbol == symbol)
+    return _driver_rows(conn, sa.select(*(layer_states.c[name] for name in _COLUMNS)).where(own))
+
+
+def _driver_rows(conn: Connection, query: sa.Select[Any]) -> Sequence[Sequence[Any]]:
+    result = conn.execute(query)
+    rows: Sequence[Sequence[Any]] = result.cursor.fetchall() if result.cursor is not None else ()
+    return rows
 
 
 def fresh_states(conn: Connection, agent: str, symbol: str) -> list[StoredState]:

