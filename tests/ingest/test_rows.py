@@ -1,4 +1,4 @@
-"""Rows out of spreadsheets, HTML and XML: values as stored, places right, and nothing hostile gets in."""
+"""Rows out of spreadsheets, HTML, XML and JSON: values as stored, places right, and nothing hostile gets in."""
 
 import io
 import tracemalloc
@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from retro.errors import InputError
-from retro.ingest.rows import html, xlsx, xml
+from retro.ingest.rows import html, json, json_text, xlsx, xml
 from retro.ingest.rows.row import GridRow, Row
+from retro.model import Fault
 
 RELATIONS = '<Relationships><Relationship Id="r1" Target="worksheets/sheet1.xml"/></Relationships>'
 WORKBOOK = (
@@ -181,3 +182,48 @@ def test_xml_elements_are_rows_with_what_they_stand_in(tmp_path: Path) -> None:
     path.write_text("<q><s")
     with pytest.raises(InputError, match=r"flex\.xml: line 1: it is no sound XML"):
         list(xml.rows(path, "Trade"))
+
+
+DOCUMENT = '\ufeff {"x": {"y": [1, "}"]}, "trades" : [ {"id": 1, "px": 1.50, "t": "\\u00e4\\"]é€"} ,{"id": {}}, 7 ], "z": null}'
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 64, 1 << 18])
+def test_a_document_is_read_entry_by_entry_wherever_its_stretches_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    monkeypatch.setattr(json_text, "_CHUNK", chunk)
+    path = tmp_path / "d.json"
+    path.write_text(DOCUMENT, encoding="utf-8")
+    first = Row(1, {"id": 1, "px": "1.50", "t": 'ä"]é€'})
+    wrong = Fault(str(path), 3, "row: is no JSON object")
+    assert list(json.rows(str(path), "$.trades[*]")) == [first, Row(2, {"id": {}}), wrong]
+    assert list(json.rows(str(path), "$.trades[1].id[*]")) == []
+    assert list(json.rows(str(path), "$.x")) == [Row(1, {"y": [1, "}"]})]
+    assert list(json.rows(str(path), "$.x[*]")) == [Row(1, {"key": "y", "value": [1, "}"]})]
+    assert [row.line for row in json.rows(str(path))] == [1]
+    for place in ("$.trades[3]", "$.x[0]", "$.trades.id", "$.w"):
+        with pytest.raises(InputError, match="on the way to"):
+            list(json.rows(str(path), place))
+    with pytest.raises(InputError, match=r"at \$\.z stands no list"):
+        list(json.rows(str(path), "$.z"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"x", b"[{}", b"[{},]", b"[{} {}]", b"[] []", b"{} {}", b'[{"a": "\xff"}]', b'[{"a": "\\ud800"}]', b"[" * 9999, b"[NaN]", b'{"a" 1}'],
+)  # fmt: skip
+def test_what_is_no_json_is_refused_in_one_sentence(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / "d.json"
+    path.write_bytes(text)
+    with pytest.raises(InputError, match=r"d\.json is not JSON \(.*; write it again"):
+        list(json.rows(str(path)))
+
+
+def test_memory_does_not_grow_with_the_document(tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    path.write_text("[" + ",".join(['{"id": "' + "x" * 4000 + '"}'] * 2000) + "]")
+    tracemalloc.start()
+    assert sum(1 for _ in json.rows(str(path))) == 2000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 << 20
