@@ -21,3 +21,8 @@ def pytest_collection_finish() -> None:
     """Ten thousand collected tests are no garbage: each full collection looked through all of them."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """At the end all of it is: duckdb says at length what nobody collected."""
+    gc.unfreeze()

@@ -13,7 +13,7 @@ from retro.store.facts.events import TYPES
 from retro.store.schema import events, name_of, within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sqlalchemy import ColumnElement, Connection
 
@@ -24,12 +24,14 @@ __all__ = [
     "LineSelection",
     "StoredLine",
     "count_lines",
+    "every_line",
     "lines_after",
     "lines_between",
     "lines_of_positions",
     "names_of",
 ]
 
+_AT_ONCE: Final = 5_000
 _NAME_OF: Final = {kind: name for name, kind in FACT_TYPES.items()}
 
 
@@ -114,6 +116,15 @@ def lines_after(
         query = query.where(c.at >= after.at, tuple_(c.at, *_in_bytes(conn)) > place)
     rows = conn.execute(query.order_by(c.at, *_in_bytes(conn)).limit(limit))
     return [StoredLine._make(row) for row in rows]
+
+
+def every_line(conn: Connection, agent: str) -> Iterator[StoredLine]:
+    """Every event of an agent in order of (at, type, id), in constant memory."""
+    c = events.c
+    query = select(c.type, c.id, c.at, c.position, c.body).where(c.agent == key_query(agent))
+    ordered = query.order_by(c.at, *_in_bytes(conn)).execution_options(yield_per=_AT_ONCE)
+    with conn.execute(ordered) as rows:
+        yield from map(StoredLine._make, rows)
 
 
 def _in_bytes(conn: Connection) -> list[ColumnElement[str]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sqlalchemy import and_, delete, insert, select, text, update
+from sqlalchemy import and_, delete, func, insert, select, text, update
 
 from retro.kinds import WEEKLY
 from retro.store.facts.agents import key_query
@@ -16,15 +16,17 @@ from retro.store.jobs.tables import documents, reviews, rule_weeks
 from retro.store.schema import agents, name_of, within_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from sqlalchemy import ColumnElement, Connection
 
     from retro.store.jobs.reviews import Review
 
 __all__ = [
+    "FinishedReview",
     "ReviewSummary",
     "RuleWeek",
+    "finished_of",
     "finished_since",
     "keep_summaries",
     "looked_at_again",
@@ -39,6 +41,8 @@ __all__ = [
 _IS_UNSUMMED: Final = text("reviews.state = 'done' AND reviews.summed < reviews.revision")
 _IS_REVERSED: Final = text("reviews.reversal IS NOT NULL")
 """As the partial indexes spell them."""
+_AT_ONCE: Final = 50
+"""Documents that are read at once: some dozen kilobytes each."""
 
 
 class RuleWeek(NamedTuple):
@@ -74,6 +78,21 @@ class ReviewSummary(NamedTuple):
     against_nothing: float | None
     reversal: float | None
     rules: tuple[RuleWeek, ...] = ()
+
+
+class FinishedReview(NamedTuple):
+    """The newest finished revision of a review: what it came to, and its text, None where that was put away."""
+
+    id: str
+    kind: str
+    subject: str
+    period_start: int
+    period_end: int
+    revision: int
+    result: float | None
+    against_nothing: float | None
+    digest: str
+    document: str | None
 
 
 def keep_summaries(conn: Connection, summaries: Iterable[ReviewSummary]) -> None:
@@ -116,6 +135,29 @@ def finished_since(conn: Connection, since: int, limit: int, agent: str | None =
     query = columns().where(reviews.c.done_at > since, reviews.c.state == "done", *_of(agent))
     order = (reviews.c.done_at.desc(), reviews.c.period_end.desc(), reviews.c.key.desc())
     return [review_of(row) for row in conn.execute(query.order_by(*order).limit(limit))]
+
+
+def finished_of(conn: Connection, agent: str) -> Iterator[FinishedReview]:
+    """The newest finished revision of each review of an agent, by the end of its period and its id; read one by one."""
+    c, d = reviews.c, documents.c
+    newest = (
+        select(func.max(d.revision))
+        .where(d.review == c.key, d.done_at.is_not(None))
+        .correlate(reviews)
+        .scalar_subquery()
+    )
+    id_ = c.id.collate("C") if conn.dialect.name == "postgresql" else c.id
+    query = (
+        select(
+            *(c.id, c.kind, c.subject, c.period_start, c.period_end, d.revision),
+            *(c.result, c.against_nothing, d.digest, d.document),
+        )
+        .join(documents, d.review == c.key)
+        .where(c.agent == key_query(agent), d.revision == newest)
+        .order_by(c.period_end, id_)
+    )
+    with conn.execute(query.execution_options(yield_per=_AT_ONCE)) as rows:
+        yield from map(FinishedReview._make, rows)
 
 
 def reversals(conn: Connection, until: int, limit: int, agent: str | None = None) -> list[Review]:
