@@ -27,6 +27,7 @@ from retro.store.jobs.results import finished_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from decimal import Decimal
 
     from sqlalchemy import Connection
 
@@ -44,6 +45,7 @@ _AT_ONCE: Final = 5_000
 _DOCUMENTS_AT_ONCE: Final = 100
 _FIELDS: Final = ("instrument", "asset", "side", "kind", "tier", "model")
 _QUANTITIES: Final = ("quantity", "price", "fee", "amount", "value")
+_MOST_NOUGHTS: Final = 60
 _ROLES: Final = ("entry", "exit")
 
 
@@ -95,7 +97,12 @@ def _fields_of(agent: str, line: StoredLine) -> Iterator[tuple[str, str | None]]
         yield field, getattr(fact, field, None)
     for field in _QUANTITIES:
         value = getattr(fact, field, None)
-        yield field, None if value is None else str(value)
+        yield field, None if value is None else _digits(value)
+
+
+def _digits(value: Decimal) -> str:
+    """A quantity with every digit; as a power of ten only where it would be a line of noughts."""
+    return str(value) if abs(value.adjusted()) > _MOST_NOUGHTS else f"{value:f}"
 
 
 def add_marks(conn: Connection, owner: str | None, add: Add) -> None:
