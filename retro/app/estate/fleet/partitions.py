@@ -14,7 +14,10 @@ from retro.errors import RetroError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["BucketPartitions", "WrittenPartition", "arrow_types", "require_parquet"]
+__all__ = ["ArrowTypes", "BucketPartitions", "WrittenPartition", "arrow_types", "require_parquet"]
+
+ArrowTypes = dict[str, Any]
+"""The name of a table -> its columns, as pyarrow describes them."""
 
 _ROWS: Final = {"facts": 20_000, "marks": 100_000, "outcomes": 20_000, "reviews": 500}
 """Rows of a group, which is what is held in memory of a file: some megabytes."""
@@ -37,7 +40,7 @@ def require_parquet() -> None:
         raise RetroError('`retro export --to` needs pyarrow: pip install "slow-mirror[fleet]"') from error
 
 
-def arrow_types() -> dict[str, Any]:
+def arrow_types() -> ArrowTypes:
     """The columns of each table and their types: instants are UTC microseconds, exact quantities text."""
     import pyarrow as pa  # noqa: PLC0415  as above
 
@@ -83,7 +86,7 @@ def arrow_types() -> dict[str, Any]:
 class BucketPartitions:
     """The files of one bucket while they are written: columns go in, files come out."""
 
-    def __init__(self, bucket: int, spool: Path, types: dict[str, Any]) -> None:
+    def __init__(self, bucket: int, spool: Path, types: ArrowTypes) -> None:
         self._bucket = bucket
         self._spool = spool
         self._types = types

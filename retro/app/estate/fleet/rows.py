@@ -49,7 +49,7 @@ _MOST_NOUGHTS: Final = 60
 _ROLES: Final = ("entry", "exit")
 
 
-def quarter_of(at: int) -> str:
+def _quarter_of(at: int) -> str:
     """The quarter of an instant (microseconds, UTC) as `2026Q1`."""
     return _quarter(at // DAY)
 
@@ -70,7 +70,7 @@ def add_agent(book: SettledBook, add: Add, check: Callable[[str, str], None]) ->
 
 def _add_facts(book: SettledBook, add: Add, check: Callable[[str, str], None]) -> None:
     every = every_line(book.conn, book.name)
-    for quarter, lines in groupby(every, key=lambda line: quarter_of(line.at)):
+    for quarter, lines in groupby(every, key=lambda line: _quarter_of(line.at)):
         for some in _chunks(lines, _AT_ONCE):
             columns: dict[str, list[Any]] = defaultdict(list)
             columns["agent"] = [book.name] * len(some)
@@ -156,7 +156,7 @@ def _add_outcomes(book: SettledBook, add: Add) -> None:
             )
         )  # fmt: skip
     by_name = {row.position: row for row in lives.values()}
-    for quarter, some in groupby(sorted(rows), key=lambda row: quarter_of(row.resolved_at)):
+    for quarter, some in groupby(sorted(rows), key=lambda row: _quarter_of(row.resolved_at)):
         chosen = list(some)
         of_rows = [by_name.get(row.position) for row in chosen]
         columns: dict[str, Any] = {
@@ -187,7 +187,7 @@ def _number(value: float) -> float | None:
 
 def _add_reviews(book: SettledBook, add: Add, check: Callable[[str, str], None]) -> None:
     every = finished_of(book.conn, book.name)
-    for quarter, reviews in groupby(every, key=lambda review: quarter_of(review.period_end - 1)):
+    for quarter, reviews in groupby(every, key=lambda review: _quarter_of(review.period_end - 1)):
         for some in _chunks(reviews, _DOCUMENTS_AT_ONCE):
             for review in some:
                 check(f"review {review.id}", review.document or "")
