@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -15,6 +16,7 @@ __all__ = [
     "OddsPath",
     "Partner",
     "Recommendation",
+    "Ripeness",
     "RuleBiography",
     "RuleChapter",
     "ToldWeek",
@@ -217,3 +219,19 @@ class RuleBiography(Document):
     period_end: str
     chapters: list[RuleChapter]
     reasons: Reasons = Field(default={})
+
+
+@dataclass(frozen=True, slots=True)
+class Ripeness:
+    """When a heuristic can be judged, were its average just the threshold; None with a reason.
+
+    `date` is the day on which the last of those weeks is over. `stopped_working` is the detector of a rule that does.
+    """
+
+    heuristic: str
+    role: str
+    bets: int
+    weeks_to_verdict: int | None
+    date: str | None
+    stopped_working: dict[str, Any] | None
+    reasons: dict[str, str]

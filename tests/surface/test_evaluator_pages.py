@@ -9,7 +9,8 @@ import pytest
 
 from retro.present.html import html_of
 from retro.present.markdown import markdown_of
-from retro.present.page.evaluators.answers import page_of_calibration, page_of_learning
+from retro.present.page.evaluators.answers import page_of_learning
+from retro.present.page.evaluators.forecasts import page_of_calibration
 from retro.report.evaluators.claims import CalibrationRow, CurvePoint, ReliabilityBin
 from retro.report.evaluators.learning import (
     LearningGroups,

@@ -10,6 +10,7 @@ from retro.app.questions.experience import MemoryQuestion, facts_and_settings
 from retro.app.settlement.audit import audit_life, citations_of_life
 from retro.app.settlement.settle import settled_book
 from retro.periods import day_of, parse_instant, week_name, week_of, week_start
+from retro.report.heuristic import Ripeness
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = [
     "AuditQuestion",
     "AuditedLife",
-    "Ripeness",
     "audit_document",
     "audited",
     "ripening",
@@ -43,22 +43,6 @@ class AuditedLife:
     rows: list[HeuristicReport]
     weeks: list[list[WeekLook]]
     known_until: int
-
-
-@dataclass(frozen=True, slots=True)
-class Ripeness:
-    """When a heuristic can be judged, were its average just the threshold; None with a reason.
-
-    `date` is the day on which the last of those weeks is over. `stopped_working` is the detector of a rule that does.
-    """
-
-    heuristic: str
-    role: str
-    bets: int
-    weeks_to_verdict: int | None
-    date: str | None
-    stopped_working: dict[str, Any] | None
-    reasons: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

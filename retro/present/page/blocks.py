@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from retro.present.page.diagrams import Diagrams
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import date
 
     from retro.present.references import Reference
@@ -43,6 +44,7 @@ __all__ = [
     "Tone",
     "Verdict",
     "Verdicts",
+    "page_of_blocks",
     "tone_of",
 ]
 
@@ -121,6 +123,11 @@ class Table:
     rows: tuple[TableRow, ...]
     omitted: int = 0
     note: str = ""
+
+    @classmethod
+    def of(cls, columns: Iterable[Column], rows: Iterable[Iterable[Cell]], note: str = "") -> Table:
+        """A table of plain rows, each as long as `columns`."""
+        return cls(tuple(columns), tuple(TableRow(tuple(row)) for row in rows), note=note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,3 +345,13 @@ class Page:
     headline: Headline
     sections: tuple[Section, ...]
     foot: tuple[str, ...] = field(default=())
+
+
+def page_of_blocks(
+    kicker: str, title: str, subtitle: str, result: str, blocks: Iterable[Block], *, key: str = ""
+) -> Page:
+    """A page of one section, which has the kicker's name, and the `key` or that name in small letters."""
+    return Page(
+        Headline(kicker, title, subtitle, result, "", "plain"),
+        (Section(key or kicker.lower().replace(" ", "-"), kicker, tuple(blocks)),),
+    )

@@ -22,6 +22,7 @@ __all__ = [
     "break_even_in_words",
     "every_look",
     "in_unit",
+    "monday",
     "odds_chart",
     "odds_in_words",
     "one_look",
@@ -170,7 +171,7 @@ def _matters(row: HeuristicReport) -> bool:
 
 
 def _line(row: HeuristicReport, path: OddsPath) -> OddsLine:
-    first, words = _monday(path.first), odds_in_words(row)
+    first, words = monday(path.first), odds_in_words(row)
     for values, side in ((path.against, "against"), (path.in_favour, "for")):
         at = next((week for week, e in enumerate(values) if e >= _TEN), 0)
         if at:
@@ -179,7 +180,7 @@ def _line(row: HeuristicReport, path: OddsPath) -> OddsLine:
     return OddsLine(row.heuristic_id, row.role, first, tuple(path.against), tuple(path.in_favour), words)
 
 
-def _monday(week: str) -> date:
+def monday(week: str) -> date:
     """The Monday of a week such as 2026-W10."""
     year, number = map(int, re.findall(r"\d+", week))
     return date.fromisocalendar(year, number, 1)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from retro.app.questions.bounds import EVERYTHING, ListBounds
 from retro.errors import UsageError
 from retro.surface.cli.context import call
+from retro.surface.cli.pages import PageFormat, PageOutput, answer
 from retro.surface.cli.screen import (
     After,
     Limit,
@@ -215,10 +215,8 @@ def fleet(
         str | None, typer.Option("--week", metavar="2026-W47", help="default: the newest that is reviewed")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", help="agents listed by name")] = 50,
-    form: Annotated[str, typer.Option("--format", metavar="text|json|md|html")] = "text",
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="write there instead of printing")
-    ] = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """Every agent on one page: who wants you, and what the last complete week came to. Reads what is stored.
 
@@ -226,23 +224,13 @@ def fleet(
     """
     from retro.app.questions.fleet import FleetQuestion
     from retro.app.questions.fleet import fleet as ask
-    from retro.present.formats import render
+    from retro.present.page.fleet import page_of_fleet
+    from retro.safe import clean
 
-    form = "json" if call.json else form
-    if form not in {"text", "json", "md", "html"}:
-        raise UsageError("--format takes text, json, md or html")
     if limit < 1:
         raise UsageError(f"--limit: {limit} is no number of rows; 1 is the least")
     question = FleetQuestion(time.time_ns() // 1000, limit, week)
-    report = ask(call.store, call.config, question)
+    report = clean(ask(call.store, call.config, question))
     if not report.agents:
         call.say("no agents yet; start with: retro ingest journal FILE, or retro ingest freqtrade DB")
-    colour = form == "text" and output is None and call.colour
-    text = render(report, cast("Literal['text', 'json', 'md', 'html']", form), colour=colour)
-    if output is None:
-        call.out(text)
-        return
-    from retro.surface.cli.files import write_whole
-
-    write_whole(output, text)
-    call.say(f"wrote {output}")
+    answer(report.model_dump(mode="json"), lambda: page_of_fleet(report), form, output)

@@ -25,7 +25,6 @@ from retro.surface.cli import (
     service,
     start,
     tables,
-    validate,
 )
 from retro.surface.cli.context import call, complain, drop_output, split_globals
 from retro.surface.cli.evaluators import (
@@ -39,6 +38,7 @@ from retro.surface.cli.evaluators import (
     luck,
     shadows,
     tiers,
+    validate,
     whatif,
 )
 from retro.surface.cli.help import Commands, everywhere

@@ -9,6 +9,7 @@ import typer
 
 from retro.surface.cli.context import call, complain
 from retro.surface.cli.memory import AsOf, instant_of
+from retro.surface.cli.pages import PageFormat, PageOutput, answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,6 +137,8 @@ def proposal(
     agent: Annotated[
         str | None, typer.Option("--agent", metavar="A", help="whose, where several have it")
     ] = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """Show one proposal whole: what it changes, on what evidence, and what would prove it wrong.
 
@@ -144,14 +147,15 @@ def proposal(
     from retro.app.questions.proposals import proposal as proposal_of
     from retro.app.questions.proposals import whole_document
     from retro.present.page.screens.search import proposal_page
-    from retro.surface.cli.operator.find import print_screen
 
     row = proposal_of(call.store, name, agent)
-    if call.json:
-        call.out_json(whole_document(row))
-        return
     currency = call.settings(call.agent(row.agent)).base_currency
-    print_screen(proposal_page(row.agent, row.state, row.url or row.branch or "", row.amendment, currency))
+    answer(
+        whole_document(row),
+        lambda: proposal_page(row.agent, row.state, row.url or row.branch or "", row.amendment, currency),
+        form,
+        output,
+    )
 
 
 def _print_status(proposals: Sequence[Proposal]) -> None:

@@ -11,18 +11,22 @@ import typer
 
 from retro.errors import InputError, UsageError
 from retro.surface.cli.context import call, complain
+from retro.surface.cli.pages import PageFormat, PageOutput, answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from memory.records import Trouble
     from retro.app.questions.experience import Experience
     from retro.app.questions.records import ExperimentHistory, RecordsQuestion
+    from retro.present.page.blocks import Page
 
 __all__ = ["add_to"]
 
 _SHOWN = 20
 _LARGEST = 1 << 20
+_NO_EXPERIMENTS = "no experiments yet; weekly and epoch reviews of `retro run` write them"
+_NO_HYPOTHESES = "no hypotheses yet; the first review of a heuristic makes it one"
 
 experiments_app = typer.Typer(
     invoke_without_command=True,
@@ -49,6 +53,19 @@ def _complain(troubles: Iterable[Trouble]) -> None:
         call.code = 1
 
 
+def _answer(
+    history: ExperimentHistory,
+    records: Sequence[dict[str, Any]],
+    page: Callable[[str, Sequence[Mapping[str, Any]]], Page],
+    form: tuple[str, Path | None],
+    nothing: str,
+) -> None:
+    """Records as they are asked for, then what could not be read."""
+    if records or not history.troubles or call.json:
+        answer(records, lambda: page(history.agent or "nobody's", records), *form, "" if records else nothing)
+    _complain(history.troubles)
+
+
 @experiments_app.callback()
 def experiments(
     context: typer.Context,
@@ -56,6 +73,8 @@ def experiments(
         int | None, typer.Option("-n", metavar="N", min=0, help="only the newest  [default: all]")
     ] = None,
     agent: Whose = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """List an agent's experiments, newest first; damaged files are named.
 
@@ -63,14 +82,10 @@ def experiments(
     """
     if context.invoked_subcommand is not None:
         return
+    from retro.present.page.screens.records import experiments_page
+
     history = _history(agent, n)
-    if call.json:
-        call.out_json(history.records)
-    elif history.records:
-        _print_experiments(history.records)
-    elif not history.troubles:
-        call.say("no experiments yet; weekly and epoch reviews of `retro run` write them")
-    _complain(history.troubles)
+    _answer(history, history.records, experiments_page, (form, output), _NO_EXPERIMENTS)
 
 
 def _experience() -> Experience | None:
@@ -103,37 +118,6 @@ def _note_nobodys(history: ExperimentHistory) -> None:
         call.say(
             f"left out {count(history.nobodys, 'record')} that name no agent; write `agent: NAME` into them"
         )
-
-
-def _print_experiments(records: Sequence[dict[str, Any]]) -> None:
-    from retro.present.page.blocks import Cell, Column
-    from retro.surface.cli.screen import print_table
-
-    columns = [
-        Column("Experiment", right=False, cut=28),
-        Column("When", right=False),
-        Column("Strategy", right=False, cut=12),
-        Column("About", right=False, cut=10),
-        Column("Verdict", right=False),
-    ]
-    rows = [
-        [
-            Cell(str(record["id"]), "strong"),
-            Cell(str(record.get("timestamp") or "")[:10]),
-            Cell(str(record.get("strategy_name") or "")),
-            Cell(_about(record)),
-            Cell(str(record["assessment"].get("verdict") or "")),
-        ]
-        for record in records
-    ]
-    print_table(columns, rows)
-
-
-def _about(record: dict[str, Any]) -> str:
-    """The heuristic that a review tested, else the review's horizon; nothing of an agent's own experiment."""
-    context = record.get("context")
-    fields = context if isinstance(context, dict) else {}
-    return str(fields.get("heuristic") or fields.get("horizon") or "")
 
 
 @experiments_app.command("prompt")
@@ -274,6 +258,8 @@ def hypotheses(
         typer.Option("--status", metavar="S", help="only untested, validated, refuted or inconclusive ones"),
     ] = None,
     agent: Whose = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """List an agent's hypotheses: what is open, and what was settled by which experiments.
 
@@ -281,30 +267,10 @@ def hypotheses(
     """
     from retro.app.questions.records import STATUSES
     from retro.app.questions.records import hypotheses as read_hypotheses
+    from retro.present.page.screens.records import hypotheses_page
 
     if status is not None and status not in STATUSES:
         raise UsageError(f"--status takes {', '.join(STATUSES)}")
     history = read_hypotheses(call.config.memory.directory, _question(agent), status)
     _note_nobodys(history)
-    records, troubles = history.hypotheses.records, history.troubles
-    if call.json:
-        call.out_json(records)
-    elif records:
-        _print_hypotheses(records)
-    elif not troubles:
-        call.say("no hypotheses yet; the first review of a heuristic makes it one")
-    _complain(troubles)
-
-
-def _print_hypotheses(records: Sequence[dict[str, Any]]) -> None:
-    from retro.safe import plain_text
-
-    for record in records:
-        tests = record.get("tested_by")
-        count = len(tests) if isinstance(tests, list) else 0
-        call.out(plain_text(f"{record['id']}  {record.get('status') or 'untested'}  {record['text']}"))
-        word = f"{count} experiment{'' if count == 1 else 's'}"
-        is_open = (record.get("status") or "untested") == "untested"
-        call.out(
-            f"       in {word} so far, none decided it" if count and is_open else f"       tested by {word}"
-        )
+    _answer(history, history.hypotheses.records, hypotheses_page, (form, output), _NO_HYPOTHESES)

@@ -11,6 +11,7 @@ import typer
 
 from retro.errors import UsageError
 from retro.surface.cli.context import call, instant
+from retro.surface.cli.pages import PageFormat, PageOutput, write_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,17 +39,6 @@ To = Annotated[str | None, typer.Option("--to", metavar="B")]
 AsOf = Annotated[str | None, typer.Option("--as-of", metavar="T", help="know nothing after T")]
 
 
-def _known_form(form: str) -> str:
-    """Before anything is computed, or a model paid."""
-    if form not in {"text", "json", "md", "html"}:
-        raise UsageError("--format takes text, json, md or html")
-    return form
-
-
-Format = Annotated[str, typer.Option("--format", metavar="text|json|md|html", callback=_known_form)]
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="write there instead of printing")
-]
 Narrate = Annotated[
     bool, typer.Option("--narrate", help="let a model word it: needs a key, costs about a cent, is booked")
 ]
@@ -78,13 +68,7 @@ def _print(
     text = render(
         document, cast("Literal['text', 'json', 'md', 'html']", form), colour=colour, currency=currency
     )
-    if output is None:
-        call.out(text)
-        return
-    from retro.surface.cli.files import write_whole
-
-    write_whole(output, text)
-    call.say(f"wrote {output}")
+    write_out(text, output)
 
 
 @contextmanager
@@ -181,8 +165,8 @@ def daily(
     start: From = None,
     end: To = None,
     as_of: AsOf = None,
-    form: Format = "text",
-    output: Output = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
     narrate: Narrate = False,
 ) -> None:
     """Review a day (the last complete one).
@@ -199,8 +183,8 @@ def weekly(
     start: From = None,
     end: To = None,
     as_of: AsOf = None,
-    form: Format = "text",
-    output: Output = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
     narrate: Narrate = False,
 ) -> None:
     """Review an ISO week (the last complete one).
@@ -217,8 +201,8 @@ def epoch(
     start: From = None,
     end: To = None,
     as_of: AsOf = None,
-    form: Format = "text",
-    output: Output = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
     narrate: Narrate = False,
 ) -> None:
     """Review an epoch. It has 30 days, counted from the agent's first, unless configured otherwise.
@@ -232,8 +216,8 @@ def epoch(
 def life(
     agent: AgentName = None,
     as_of: AsOf = None,
-    form: Format = "text",
-    output: Output = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
     narrate: Narrate = False,
 ) -> None:
     """Review everything an agent did so far, with its weeks in a row.
@@ -256,8 +240,8 @@ def life(
 def position(
     position_id: Annotated[str, typer.Argument(metavar="ID", help="as `retro positions` lists it")],
     agent: AgentName = None,
-    form: Format = "text",
-    output: Output = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
     narrate: Narrate = False,
 ) -> None:
     """Review one position's whole life.

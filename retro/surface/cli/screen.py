@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.library.search import ItemHit
     from retro.app.questions.bounds import ListPart
     from retro.app.questions.lists.filters import FilteredList
-    from retro.present.page.blocks import Cell, Column, Table, Tone
+    from retro.present.page.blocks import Table, Tone
     from retro.store.conditions import Selection
 
 __all__ = [
@@ -34,8 +34,6 @@ __all__ = [
     "print_findings",
     "print_items",
     "print_rows",
-    "print_sentence",
-    "print_table",
     "screen_rows",
     "selected",
     "show_table",
@@ -62,15 +60,8 @@ Where = Annotated[
 Newest = Annotated[bool, typer.Option("--newest", help="the newest first")]
 
 
-def print_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], note: str = "") -> None:
-    """Rows within 80 columns, or those of a wider terminal; an agent's words are cut and lose control characters."""
-    from retro.present.page.blocks import Table, TableRow
-
-    show_table(Table(tuple(columns), tuple(TableRow(tuple(row)) for row in rows), note=note))
-
-
 def show_table(table: Table) -> None:
-    """A table of a page, as `print_table` prints one."""
+    """A table of a page within 80 columns, or those of a wider terminal; an agent's words lose control characters."""
     from dataclasses import replace
 
     from retro.present.text.tables import table_lines
@@ -83,15 +74,6 @@ def show_table(table: Table) -> None:
     )
     width = _width()
     call.out(paint(table_lines(replace(table, rows=rows), width), width, colour=call.colour))
-
-
-def print_sentence(text: str, indent: str = "") -> None:
-    """Prose within 80 columns, names in it made plain."""
-    from retro.present.widths import wrap
-    from retro.safe import plain_text
-
-    for part in wrap(plain_text(text), WIDTH - len(indent)):
-        call.out(f"{indent}{part}")
 
 
 def _width() -> int:

@@ -12,6 +12,7 @@ import typer
 from retro.app.questions.bounds import ListBounds
 from retro.errors import UsageError
 from retro.surface.cli.context import call
+from retro.surface.cli.pages import PageFormat, PageOutput, answer, write_out
 from retro.surface.cli.screen import (
     After,
     Limit,
@@ -41,9 +42,6 @@ reviews_app = typer.Typer(
 _STATES = ("waiting", "due", "running", "done", "parked", "skipped", "superseded")
 
 AgentName = Annotated[str | None, typer.Option("--agent", metavar="A", help="only this agent's")]
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="write there instead of printing")
-]
 
 
 def add_to(parent: typer.Typer) -> None:
@@ -229,8 +227,8 @@ def show(
     review: Annotated[
         str, typer.Argument(metavar="ID", help="as `retro reviews` lists it; ID@1: a revision")
     ],
-    form: Annotated[str, typer.Option("--format", metavar="text|json|md|html")] = "text",
-    output: Output = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
     exchange: Annotated[
         bool, typer.Option("--model-exchange", help="what a model was asked and what it answered")
     ] = False,
@@ -242,8 +240,6 @@ def show(
     from retro.app.questions.reviews import stored
 
     form = "json" if call.json else form
-    if form not in {"text", "json", "md", "html"}:
-        raise UsageError("--format takes text, json, md or html")
     stored_review = stored(call.store, review)
     if exchange:
         from retro.app.narration.narrate import model_exchanges
@@ -265,14 +261,9 @@ def _print(stored_review: Stored, form: str, output: Path | None) -> None:
             colour=form == "text" and output is None and call.colour,
             currency=_currency(stored_review),
         )
+    write_out(text, output)
     if output is None:
-        call.out(text)
         _say_what_changed(stored_review)
-        return
-    from retro.surface.cli.files import write_whole
-
-    write_whole(output, text)
-    call.say(f"wrote {output}")
 
 
 def _currency(stored_review: Stored) -> str:
@@ -306,27 +297,22 @@ def _cause(before: Stored, after: Stored) -> str:
 def diff(
     before: Annotated[str, typer.Argument(metavar="REVIEW")],
     after: Annotated[str, typer.Argument(metavar="REVIEW", help="ID@1 names a revision")],
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """Say what differs between two stored reviews, or two revisions of one.
 
     Example: retro diff my-agent.weekly.2026-W46 my-agent.weekly.2026-W47
     """
     from retro.app.questions.reviews import compare, stored
+    from retro.present.page.screens.pages import differences_page
 
     earlier, later = stored(call.store, before), stored(call.store, after)
-    changes = [
-        {"what": c.label, "before": c.before, "after": c.after}
-        for c in compare(earlier, later, _currency(later))
-    ]
-    if call.json:
-        call.out_json(changes)
-    elif not changes:
-        call.say("no figure differs")
-    else:
-        from retro.present.page.blocks import Cell, Column
-        from retro.surface.cli.screen import print_table
-
-        columns = [Column("What", right=False, cut=20), Column("Before", cut=12), Column("After", cut=12)]
-        print_table(
-            columns, [[Cell(c["what"], "strong"), Cell(c["before"]), Cell(c["after"])] for c in changes]
-        )
+    changes = compare(earlier, later, _currency(later))
+    answer(
+        [{"what": c.label, "before": c.before, "after": c.after} for c in changes],
+        lambda: differences_page(before, after, changes),
+        form,
+        output,
+        "" if changes else "no figure differs",
+    )

@@ -1,4 +1,4 @@
-"""What the evaluators answer, as pages of their own: calibration, what if, luck, learning."""
+"""What the evaluators answer of a whole life, as pages of their own: what if, luck, learning."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from retro.present.page.blocks import (
     Figure,
     FigureList,
     Headline,
+    Notes,
     Page,
     Prose,
     Section,
@@ -23,23 +24,21 @@ from retro.present.page.diagrams import (
     HistogramDiagram,
     RangeDiagram,
     RangeRow,
-    ReliabilityDiagram,
     StepDiagram,
 )
-from retro.present.page.evaluators.claims import key_name, points_of
 from retro.present.page.labels import reason_text, short_name
+from retro.present.references import PositionReference
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from retro.figures import MoneyStyle
     from retro.present.page.blocks import Block
-    from retro.report.evaluators.claims import CalibrationRow
     from retro.report.evaluators.learning import LearningReport
-    from retro.report.evaluators.luck import LuckReport, LuckTotal, RuleLuck
+    from retro.report.evaluators.luck import LuckReport, LuckTotal, PositionLuck, RuleLuck
     from retro.report.evaluators.whatif import RuleWhatIf, WhatIfReport
 
-__all__ = ["page_of_calibration", "page_of_learning", "page_of_luck", "page_of_what_if"]
+__all__ = ["page_of_learning", "page_of_luck", "page_of_what_if"]
 
 _DRAWN: Final = 12
 _PARTS: Final = 10
@@ -47,71 +46,7 @@ _PARTS: Final = 10
 _SEARCHED: Final = 0.05
 """A search's p at or above this leaves its best among what luck would find."""
 _HINDSIGHT: Final = "Hindsight: every price was known. It moves no rule, and proposes none."
-
-
-def page_of_calibration(agent: str, rows: Sequence[CalibrationRow]) -> Page:
-    """Stated confidence against what came true, a diagram a key with its curve."""
-    alarms = tuple(
-        f"Alarm: confidence stated in {key_name(row.category, row.regime)} misleads (n {row.n:,})."
-        for row in rows
-        if row.alarm
-    )
-    drawn = tuple(
-        ReliabilityDiagram(
-            f"{key_name(row.category, row.regime)}, n {row.n:,}",
-            points_of(row.bins),
-            tuple((point.p, point.q) for point in row.curve),
-        )
-        for row in rows[:_DRAWN]
-    )
-    columns = (
-        Column("Claims", right=False, cut=14),
-        Column("n"),
-        Column("Off by"),
-        Column("Corrected"),
-        Column("95 %", right=False),
-        Column("Brier", spare=1),
-    )
-    cells = tuple(
-        TableRow(
-            (
-                Cell(key_name(row.category, row.regime), "strong"),
-                Cell(f"{row.n:,}"),
-                Cell(percent(row.ece_raw, 1)),
-                Cell(percent(row.ece_calibrated, 1)),
-                Cell(
-                    DASH
-                    if row.ece_band is None
-                    else f"{percent(row.ece_band[0])} to {percent(row.ece_band[1])}"
-                ),
-                Cell(ratio(row.brier_raw, 3)),
-            ),
-            faint=not row.active,
-        )
-        for row in rows
-    )
-    note = "Off by: mean distance of stated confidence from the share that came true; corrected: by the curve in force then; 95 %: of the one in use."
-    blocks: tuple[Block, ...] = (Table(columns, cells, note=note), *((Diagrams(drawn),) if drawn else ()))
-    head = Headline(
-        "Calibration",
-        agent,
-        "what its stated confidence was worth",
-        _widest(rows),
-        "Each claim is judged by what had resolved before it was made.",
-        "plain",
-        (),
-        alarms,
-    )
-    return Page(head, (Section("calibration", "Stated and come true", blocks),))
-
-
-def _widest(rows: Sequence[CalibrationRow]) -> str:
-    """What the confidence of the category with most samples was worth, in a few words."""
-    row = max(rows, key=lambda each: each.n, default=None)
-    if row is None or row.ece_raw is None:
-        return "Nothing stated"
-    error, how = (row.ece_calibrated, "corrected") if row.calibrated else (row.ece_raw, "as stated")
-    return f"Off by {percent(error)} {how}"
+_LARGEST: Final = 10
 
 
 def page_of_what_if(agent: str, report: WhatIfReport, currency: str) -> Page:
@@ -137,9 +72,7 @@ def page_of_what_if(agent: str, report: WhatIfReport, currency: str) -> Page:
     blocks: list[Block] = [
         Diagrams((RangeDiagram("What each would have changed, with 95 %", drawn, currency),))
     ] * bool(drawn)
-    blocks += [_rules_table(rules, money)]
-    blocks += [Prose(f"{report.reasons[name]}.") for name in ("positions", "marks") if name in report.reasons]
-    blocks.append(Prose(_HINDSIGHT, tone="faint"))
+    blocks.append(_rules_table(rules, money, _what_if_note(report, currency)))
     head = Headline(
         "What if",
         agent,
@@ -151,30 +84,55 @@ def page_of_what_if(agent: str, report: WhatIfReport, currency: str) -> Page:
     return Page(head, (Section("whatif", "One rule changed at a time", tuple(blocks)),))
 
 
-def _rules_table(rules: Sequence[RuleWhatIf], money: MoneyStyle) -> Table:
+def _rules_table(rules: Sequence[RuleWhatIf], money: MoneyStyle, note: str) -> Table:
     columns = (
-        Column("What if", right=False, cut=18),
+        Column("What if", right=False, cut=12),
         Column("Touched"),
-        Column("Real"),
-        Column("Instead"),
+        Column("Real", spare=1),
+        Column("Instead", spare=2),
         Column("Change"),
+        Column("95 %", right=False),
         Column("p"),
     )
     cells = tuple(
         TableRow(
             (
                 Cell(row.rule, "strong"),
-                Cell(f"{row.touched:,}" + (f" ({row.skipped:,} skipped)" if row.skipped else "")),
+                Cell(f"{row.touched:,}"),
                 Cell(money.signed(row.real)),
                 Cell(money.signed(row.counterfactual)),
                 Cell(money.signed(row.difference), tone_of(row.difference)),
+                Cell(
+                    DASH
+                    if row.interval is None
+                    else f"{money.signed(row.interval[0])} .. {money.signed(row.interval[1])}"
+                ),
                 Cell(ratio(row.p, 3)),
             ),
             faint=not row.touched,
         )
         for row in rules
     )
-    return Table(columns, cells)
+    return Table(columns, cells, note=note)
+
+
+def _what_if_note(report: WhatIfReport, currency: str) -> str:
+    """What a reader must know beside the figures: how many, what the search is worth, and that it is hindsight."""
+    search, skipped = report.search, max((row.skipped for row in report.rules), default=0)
+    if search.p_max is None:
+        luck = report.reasons.get("search", "")
+    else:
+        tried = f"best of {search.tried} tried" if search.tried > 1 else "one tried"
+        luck = f"{tried}; p {ratio(search.p_max)} once the search is counted ({search.best or ''})"
+    parts = [
+        f"{count(report.positions, 'position')}, {currency}; {luck}.",
+        "95 %: bootstrap over days. p: that turning the signs of days improves as much.",
+    ]
+    if skipped:
+        parts.append(f"Rules in R skip {count(skipped, 'position')} without a stated risk.")
+    notes = (report.reasons.get("positions"), report.reasons.get("marks"))
+    parts += [f"{note[0].upper()}{note[1:]}." for note in notes if note]
+    return " ".join([*parts, _HINDSIGHT])
 
 
 def page_of_luck(agent: str, report: LuckReport, currency: str) -> Page:
@@ -194,8 +152,11 @@ def page_of_luck(agent: str, report: LuckReport, currency: str) -> Page:
         blocks.append(Diagrams(tuple(drawn), _LUCK_NOTE, _in_words(percentiles)))
     if report.heuristics:
         blocks.append(_rules_of_luck(report.heuristics))
+    if percentiles:
+        blocks.append(_largest_selections(agent, report.positions, money))
     if "positions" in report.reasons:
-        blocks.append(Prose(f"{report.reasons['positions']}.", tone="faint"))
+        text = f"{report.reasons['positions']}. They are in no figure here; --json tells why, one by one."
+        blocks.append(Prose(text, tone="faint"))
     total = report.total
     head = Headline(
         "Luck",
@@ -278,49 +239,73 @@ def _rules_of_luck(rows: Sequence[RuleLuck]) -> Table:
         Column("Rule", right=False, cut=14),
         Column("n"),
         Column("Percentile"),
+        Column("95 %", right=False),
         Column("Better"),
         Column("Worse"),
         Column("Evidence", right=False),
     )
-    cells = tuple(
-        TableRow(
-            (
-                Cell(row.heuristic, "strong"),
-                Cell(f"{row.n:,}"),
-                Cell(f"{100 * row.mean_percentile:.0f}"),
-                Cell(odds(row.e_for)),
-                Cell(odds(row.e_against)),
-                Cell(row.evidence),
-            )
+    cells = [
+        (
+            Cell(row.heuristic, "strong"),
+            Cell(f"{row.n:,}"),
+            Cell(f"{100 * row.mean_percentile:.0f}"),
+            Cell(
+                DASH if row.interval is None else f"{100 * row.interval[0]:.0f}..{100 * row.interval[1]:.0f}"
+            ),
+            Cell(odds(row.e_for)),
+            Cell(odds(row.e_against)),
+            Cell(row.evidence),
         )
         for row in rows
+    ]
+    note = (
+        "Percentile: how many of 100 random moments made less, on average; 50 is chance. 95 %: of one look, by day of"
+        " entry. Better, worse: odds against chance, one bet a week of exits."
     )
-    note = "Percentile: how many of 100 random moments made less, on average; 50 is chance."
-    return Table(columns, cells, note=note)
+    return Table.of(columns, cells, note)
+
+
+def _largest_selections(agent: str, rows: Sequence[PositionLuck], money: MoneyStyle) -> Table:
+    """The positions whose moment made or lost most."""
+    judged = [row for row in rows if row.twins]
+    largest = sorted(judged, key=lambda row: (-abs(row.selection or 0.0), row.position))[:_LARGEST]
+    columns = (
+        Column("Position", right=False, cut=16),
+        Column("PnL"),
+        Column("Luck"),
+        Column("Selection"),
+        Column("Percentile"),
+    )
+    cells = [
+        (
+            Cell(row.position, "strong", PositionReference(agent, row.position)),
+            Cell(money.signed(row.pnl), tone_of(row.pnl)),
+            Cell(money.signed(row.luck)),
+            Cell(money.signed(row.selection), tone_of(row.selection)),
+            Cell(DASH if row.percentile is None else f"{100 * row.percentile:.0f}"),
+        )
+        for row in largest
+    ]
+    left_out = len(judged) - len(largest)
+    note = f"Money in {money.currency}."
+    if left_out:
+        note += f" The {_LARGEST} largest by selection; --json has {left_out:,} more."
+    return Table.of(columns, cells, note)
+
+
+_COMPARED: Final = {
+    "corrector": "error after correction, and of the confidence in use",
+    "memory": "recalled episodes that ended as the decision did",
+    "attention": "good decisions among those that cited something",
+    "heuristics": "active rules that earn, and their half-life",
+    "generations": "decisions to competence, against the predecessor's",
+}
 
 
 def page_of_learning(agent: str, report: LearningReport) -> Page:
-    """The groups of the last complete week, and how long rules live."""
-    groups = {name: getattr(report.groups, name) for name in type(report.groups).model_fields}
-    figures = [
-        Figure(
-            name,
-            DASH if value is None else f"{value:+.2f}",
-            reason_text(report.reasons, f"groups.{name}"),
-            tone_of(value),
-        )
-        for name, value in groups.items()
-    ]
-    half = report.half_life_days
-    figures.append(
-        Figure(
-            "Half-life of a rule",
-            DASH if half is None else f"{half:.0f} days",
-            reason_text(report.reasons, "half_life_days"),
-        )
-    )
+    """The groups of the last complete week, how long rules live, and when it was competent."""
+    blocks: list[Block] = [_groups(report), Notes(tuple(_lives(report)))]
     points = tuple((point.days, point.share) for point in report.survival)
-    blocks: list[Block] = [FigureList(tuple(figures))]
     if points:
         words = "; ".join(f"after {days:.0f} days {percent(share)} of rules stand" for days, share in points)
         end = points[-1][0] * 1.25
@@ -335,3 +320,50 @@ def page_of_learning(agent: str, report: LearningReport) -> Page:
         tone_of(report.score),
     )
     return Page(head, (Section("learning", "This week against the one before", tuple(blocks)),))
+
+
+def _groups(report: LearningReport) -> Table:
+    columns = (Column("Group", right=False), Column("Change"), Column("", right=False))
+    cells = [
+        (Cell(name), _change(getattr(report.groups, name)), Cell(compared, "faint"))
+        for name, compared in _COMPARED.items()
+    ]
+    cells.append(
+        (Cell("score", "strong"), _change(report.score), Cell(report.reasons.get("score", ""), "faint"))
+    )
+    compared = (
+        "No week is over yet: nothing can be compared."
+        if report.week is None
+        else f"{report.week}, against the week before: from -1, much worse, to 1, much better."
+    )
+    note = (
+        f"{compared} {count(report.negative_weeks, 'week')} below 0 in a row: ageing x {report.ageing_multiplier:.2f},"
+        f" epistemic x {report.epistemic_multiplier:.2f}. Numbers for the agent to read; nothing acts on them."
+    )
+    return Table.of(columns, cells, note)
+
+
+def _change(value: float | None) -> Cell:
+    return Cell(DASH if value is None else f"{value:+.2f}", tone_of(value))
+
+
+def _lives(report: LearningReport) -> Iterator[str]:
+    """How long its rules live, when it was competent, and what it took over from the one before it."""
+    life, why = report.half_life_days, report.reasons.get("survival")
+    rules = (
+        f"half die within {life:.0f} days"
+        if life is not None
+        else reason_text(report.reasons, "half_life_days")
+    )
+    yield f"Rules: {rules}." if why is None else f"Rules: {rules}; {why}."
+    reached = report.competence
+    if reached.decisions is None:
+        yield f"Competent: {reason_text(report.reasons, 'competence')}."
+    else:
+        yield f"Competent: from decision {reached.decisions:,} on, {reached.at}."
+    descent = report.generations
+    if descent is not None:
+        share = descent.reasons.get("ratio")
+        if descent.ratio is not None:
+            share = f"{descent.ratio:.2f} of its decisions"
+        yield f"After {descent.predecessor}: {share}; {descent.inherited} rules inherited, {descent.kept} kept."

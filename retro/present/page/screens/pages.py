@@ -18,10 +18,11 @@ from retro.present.page.blocks import (
     Section,
     Table,
     TableRow,
+    page_of_blocks,
     tone_of,
 )
 from retro.present.page.report import money_of_report
-from retro.present.page.screens.lists import day_of_instant, positions_table, reviews_table
+from retro.present.page.screens.lists import audit_table, day_of_instant, positions_table, reviews_table
 from retro.present.references import (
     AgentReference,
     MemoryReference,
@@ -37,13 +38,14 @@ if TYPE_CHECKING:
 
     from retro.present.page.blocks import Block, Tone
     from retro.present.page.revision import Change
-    from retro.report import RetrospectiveReport
+    from retro.report import HeuristicReport, RetrospectiveReport
     from retro.report.open_positions import PositionKin
     from retro.report.overviews import AgentOverview, PositionOverview, ReviewOverview
 
 __all__ = [
     "absence_page",
     "agent_page",
+    "audit_page",
     "choice_page",
     "differences_page",
     "findings_page",
@@ -63,7 +65,7 @@ def reviews_page(rows: Sequence[ReviewOverview], total: int, agent: str | None, 
     what = f"{whose}, {state}" if state else whose
     table = reviews_table(rows)
     blocks: tuple[Block, ...] = (table,) if rows else (_nothing("No review follows here."),)
-    return _page("Reviews", "Reviews", what, count(total, "review"), "ledger", blocks)
+    return page_of_blocks("Reviews", "Reviews", what, count(total, "review"), blocks, key="ledger")
 
 
 def positions_page(
@@ -84,9 +86,7 @@ def positions_page(
         if facts is not None:
             unknown = f"{count(facts, 'fact')} came since the book was settled"
         blocks.append(Notes((f"{unknown}: the next knock, or `retro positions`, settles it.",)))
-    return _page(
-        "Positions", agent, f"in {currency}, UTC", count(total, "position"), "positions", tuple(blocks)
-    )
+    return page_of_blocks("Positions", agent, f"in {currency}, UTC", count(total, "position"), tuple(blocks))
 
 
 def proposals_page(rows: Sequence[tuple[str, str, str, str]], agent: str | None) -> Page:
@@ -112,8 +112,8 @@ def proposals_page(rows: Sequence[tuple[str, str, str, str]], agent: str | None)
         ),
     )
     blocks: tuple[Block, ...] = (table,) if rows else (_nothing("Nothing is proposed."),)
-    return _page(
-        "Proposals", "Proposals", agent or "all agents", count(len(rows), "proposal"), "proposals", blocks
+    return page_of_blocks(
+        "Proposals", "Proposals", agent or "all agents", count(len(rows), "proposal"), blocks
     )
 
 
@@ -121,8 +121,8 @@ def findings_page(findings: Sequence[tuple[str, str, str]], summary: str) -> Pag
     """What works and what does not: (state, name, detail) of each finding, the broken first."""
     ranked = sorted(findings, key=lambda finding: ("broken", "note", "ok").index(finding[0]))
     rows = tuple(Figure(name, state, detail, _FINDING_TONES[state]) for state, name, detail in ranked)
-    return _page(
-        "Service", "Service", "what works, and what does not", summary, "findings", (FigureList(rows),)
+    return page_of_blocks(
+        "Service", "Service", "what works, and what does not", summary, (FigureList(rows),), key="findings"
     )
 
 
@@ -138,7 +138,9 @@ def differences_page(before: str, after: str, changes: Sequence[Change]) -> Page
         Figure("After", after, ref=ReviewReference(after)),
     )
     blocks: tuple[Block, ...] = (FigureList(rows), table if changes else _nothing("No figure differs."))
-    return _page("Difference", "Two reviews", "", count(len(changes), "figure"), "differences", blocks)
+    return page_of_blocks(
+        "Difference", "Two reviews", "", count(len(changes), "figure"), blocks, key="differences"
+    )
 
 
 def agent_page(
@@ -177,6 +179,14 @@ def agent_page(
     )
 
 
+def audit_page(agent: str, rows: Sequence[HeuristicReport], currency: str) -> Page:
+    """The audit of a whole life: a line for each heuristic and role, in the order given."""
+    table = audit_table(agent, rows, currency)
+    return page_of_blocks(
+        "Audit", agent, "what it cited, over its whole life", count(len(rows), "row"), (table,)
+    )
+
+
 def rules_page(report: RetrospectiveReport, review: str) -> Page:
     """What a review says of every rule."""
     section = audit_section(report, money_of_report(report))
@@ -192,7 +202,7 @@ def unreviewed_page(row: PositionOverview, currency: str, kin: PositionKin | Non
     """A position that no review was made of yet: what the book knows, what makes one, and of an open one its kin."""
     table = positions_table([row], currency)
     why = "Still open" if row.open else "No review of it is made yet: the service makes it at its next knock"
-    page = _page("Position", row.name, row.agent, why, "position", (table,))
+    page = page_of_blocks("Position", row.name, row.agent, why, (table,))
     return page if kin is None else replace(page, sections=(*page.sections, _kin(kin, row.agent, currency)))
 
 
@@ -234,7 +244,7 @@ def choice_page(title: str, screen: str, agents: Sequence[str]) -> Page:
     )
     table = Table((Column("Agent", right=False, cut=20),), rows)
     blocks: tuple[Block, ...] = (table,) if agents else (_nothing("No agent has told anything yet."),)
-    return _page(title, title, "of which agent?", count(len(agents), "agent"), "choice", blocks)
+    return page_of_blocks(title, title, "of which agent?", count(len(agents), "agent"), blocks, key="choice")
 
 
 def absence_page(title: str, why: str, commands: Sequence[str] = ()) -> Page:
@@ -248,10 +258,3 @@ def absence_page(title: str, why: str, commands: Sequence[str] = ()) -> Page:
 
 def _nothing(sentence: str) -> Notes:
     return Notes((sentence,), tone="faint")
-
-
-def _page(kicker: str, title: str, subtitle: str, result: str, key: str, blocks: tuple[Block, ...]) -> Page:
-    return Page(
-        Headline(kicker=kicker, title=title, subtitle=subtitle, result=result, why="", tone="plain"),
-        (Section(key, kicker, blocks),),
-    )

@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retro.surface.cli.context import call
-from retro.surface.cli.evaluators.pages import PageFormat, PageOutput, is_page, print_page
-from retro.surface.cli.evaluators.rows import answer_rows
 from retro.surface.cli.memory import AgentName, AsOf, instant_of
+from retro.surface.cli.pages import PageFormat, PageOutput, answer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from retro.app.questions.evaluators.claims import ClaimQuestion
-    from retro.report.evaluators.claims import CalibrationRow, ForecastRow, HindsightForecast
 
 __all__ = ["add_to"]
 
@@ -46,7 +42,13 @@ def _question(agent: str | None, as_of: str | None) -> ClaimQuestion:
 
 
 @predictions_app.callback()
-def predictions(context: typer.Context, agent: AgentName = None, as_of: AsOf = None) -> None:
+def predictions(
+    context: typer.Context,
+    agent: AgentName = None,
+    as_of: AsOf = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
+) -> None:
     """How far off its forecasts were, by category and regime; each by what had resolved when it was made.
 
     Example: retro predictions --agent sample
@@ -54,10 +56,16 @@ def predictions(context: typer.Context, agent: AgentName = None, as_of: AsOf = N
     if context.invoked_subcommand is not None:
         return
     from retro.app.questions.evaluators.claims import forecasts
+    from retro.present.page.evaluators.forecasts import page_of_forecasts
 
-    rows = forecasts(_question(agent, as_of))
-    answer_rows(
-        rows, _print_forecasts, "no prediction has been resolved yet; docs/journal.md says how to tell of one"
+    question = _question(agent, as_of)
+    rows = forecasts(question)
+    answer(
+        [row.model_dump(mode="json") for row in rows],
+        lambda: page_of_forecasts(question.agent, rows),
+        form,
+        output,
+        "" if rows else "no prediction has been resolved yet; docs/journal.md says how to tell of one",
     )
 
 
@@ -92,16 +100,24 @@ def correct(
 
 
 @predictions_app.command("hindsight")
-def hindsight(agent: AgentName = None, as_of: AsOf = None) -> None:
+def hindsight(
+    agent: AgentName = None, as_of: AsOf = None, form: PageFormat = "text", output: PageOutput = None
+) -> None:
     """How optimistic its forecasts of whole positions were, once these had closed.
 
     Example: retro predictions hindsight --agent sample
     """
     from retro.app.questions.evaluators.claims import hindsight as hindsight_of
+    from retro.present.page.evaluators.forecasts import page_of_hindsight
 
-    rows = hindsight_of(_question(agent, as_of))
-    answer_rows(
-        rows, _print_hindsight, "no position has closed that a prediction of category position_pnl names"
+    question = _question(agent, as_of)
+    rows = hindsight_of(question)
+    answer(
+        [row.model_dump(mode="json") for row in rows],
+        lambda: page_of_hindsight(question.agent, rows),
+        form,
+        output,
+        "" if rows else "no position has closed that a prediction of category position_pnl names",
     )
 
 
@@ -120,19 +136,17 @@ def calibration(
     if context.invoked_subcommand is not None:
         return
     from retro.app.questions.evaluators.claims import calibration as calibration_of
+    from retro.present.page.evaluators.forecasts import page_of_calibration
 
-    rows = calibration_of(_question(agent, as_of), call.config.retrospective.ece_alarm_threshold)
-    if call.json:
-        call.out_json([row.model_dump(mode="json") for row in rows])
-    elif is_page(form, output):
-        from retro.present.page.evaluators.answers import page_of_calibration
-        from retro.safe import clean
-
-        print_page(page_of_calibration(call.agent(agent).name, [clean(row) for row in rows]), form, output)
-    elif rows:
-        _print_calibration(rows)
-    else:
-        call.say("no resolved prediction has a stated confidence and was right or wrong")
+    question = _question(agent, as_of)
+    rows = calibration_of(question, call.config.retrospective.ece_alarm_threshold)
+    answer(
+        [row.model_dump(mode="json") for row in rows],
+        lambda: page_of_calibration(question.agent, rows),
+        form,
+        output,
+        "" if rows else "no resolved prediction has a stated confidence and was right or wrong",
+    )
 
 
 @calibration_app.command("of")
@@ -166,136 +180,3 @@ def _whose(key: tuple[str, str]) -> str:
 
     category, regime = key
     return plain_text(f"claims of {category}" + ("" if regime == ANY else f" in {regime}"))
-
-
-def _print_forecasts(rows: Sequence[ForecastRow]) -> None:
-    from retro.figures import DASH, count, percent
-    from retro.present.page.blocks import Cell, Column
-    from retro.report.evaluators.claims import ANY
-    from retro.surface.cli.screen import print_table
-
-    columns = [
-        Column("Category", right=False, cut=10),
-        Column("Regime", right=False, cut=8),
-        Column("n"),
-        Column("Free", spare=3),
-        Column("Right"),
-        Column("Bias"),
-        Column("Error"),
-        Column("then"),
-        Column("Held", spare=1),
-        Column("then", spare=2),
-    ]
-
-    def figure(value: float | None, sign: str = "") -> Cell:
-        return Cell(DASH if value is None else f"{value:{sign}.2g}")
-
-    cells = [
-        [
-            Cell(row.category, "strong"),
-            Cell(row.regime),
-            Cell(f"{row.n:,}"),
-            Cell(f"{row.effective_n:,}"),
-            Cell(percent(row.accuracy)),
-            figure(row.bias, "+"),
-            figure(row.mean_abs),
-            figure(row.mean_abs_corrected),
-            Cell(percent(row.coverage)),
-            Cell(percent(row.coverage_corrected)),
-        ]
-        for row in rows
-    ]
-    note = (
-        "Free: how many do not overlap in time. Bias: actual less forecast, mean of the newest. Error: mean size of it."
-        " Held: intervals that held what came. Then: with the correction in force when each was made."
-    )
-    late = sum(row.after_the_fact for row in rows if row.regime == ANY)
-    if late:
-        note += f" {count(late, 'prediction')} made after the fact, and held against nothing."
-    print_table(columns, cells, note)
-
-
-def _print_hindsight(rows: Sequence[HindsightForecast]) -> None:
-    from retro.figures import DASH, percent
-    from retro.present.page.blocks import Cell, Column
-    from retro.surface.cli.screen import print_table
-
-    columns = [
-        Column("Kind", right=False),
-        Column("Regime", right=False, cut=8),
-        Column("Held", right=False),
-        Column("n"),
-        Column("Forecast"),
-        Column("Came"),
-        Column("Too high"),
-        Column("95 %", right=False),
-        Column("Of it"),
-        Column("Best", spare=1),
-    ]
-
-    def share(value: float | None) -> str:
-        return DASH if value is None else f"{100 * value:+.1f}"
-
-    cells = [
-        [
-            Cell(row.kind, "strong"),
-            Cell(row.regime),
-            Cell(row.horizon),
-            Cell(f"{row.n:,}"),
-            Cell(share(row.predicted)),
-            Cell(share(row.realised)),
-            Cell(share(row.bias)),
-            Cell(
-                DASH
-                if row.interval is None
-                else f"{100 * row.interval[0]:+.1f} .. {100 * row.interval[1]:+.1f}"
-            ),
-            Cell(percent(row.relative_bias)),
-            Cell(share(row.best_exit)),
-        ]
-        for row in rows
-    ]
-    note = (
-        "Means in per cent of what was put in. Held: the last checkpoint reached. Too high: forecast less what came; of it:"
-        " the same as a share of the forecasts, from 10 on. Best: the best exit, which nobody can forecast."
-    )
-    print_table(columns, cells, note)
-
-
-def _print_calibration(rows: Sequence[CalibrationRow]) -> None:
-    from retro.figures import DASH, ratio
-    from retro.present.page.blocks import Cell, Column
-    from retro.surface.cli.screen import print_table
-
-    columns = [
-        Column("Category", right=False, cut=10),
-        Column("Regime", right=False, cut=8),
-        Column("n"),
-        Column("Off by"),
-        Column("after"),
-        Column("95 %", right=False),
-        Column("Brier", spare=1),
-        Column("after", spare=2),
-        Column("", right=False),
-    ]
-
-    cells = [
-        [
-            Cell(row.category, "strong"),
-            Cell(row.regime),
-            Cell(f"{row.n:,}"),
-            Cell(ratio(row.ece_raw, 3)),
-            Cell(ratio(row.ece_calibrated, 3)),
-            Cell(DASH if row.ece_band is None else f"{row.ece_band[0]:.2f} .. {row.ece_band[1]:.2f}"),
-            Cell(ratio(row.brier_raw, 3)),
-            Cell(ratio(row.brier_calibrated, 3)),
-            Cell("alarm" if row.alarm else "", "warn" if row.alarm else "plain"),
-        ]
-        for row in rows
-    ]
-    print_table(
-        columns,
-        cells,
-        "Off by: mean distance of stated confidence from the share that was right. After: by the curve in force then."
-        " 95 %: of the one in use (after, once it rests on 30).",
-    )

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from retro.surface.cli.context import call
-from retro.surface.cli.evaluators.rows import answer_rows
 from retro.surface.cli.memory import AgentName, AsOf, instant_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from retro.report.evaluators.dreams import Dream
+from retro.surface.cli.pages import PageFormat, PageOutput, answer
 
 __all__ = ["add_to"]
 
@@ -34,6 +29,8 @@ def dreams(
     limit: Annotated[int, typer.Option("-n", metavar="N", help="at most so many")] = 50,
     agent: AgentName = None,
     as_of: AsOf = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """Positions whose first hours said another thing than their end: what is most worth going through again.
 
@@ -43,14 +40,17 @@ def dreams(
         return
     from retro.app.questions.evaluators.dreams import DreamQuestion
     from retro.app.questions.evaluators.dreams import dreams as dreams_of
+    from retro.present.page.evaluators.decisions import page_of_dreams
 
     record = call.agent(agent)
     settings = call.settings(record)
     rows = dreams_of(DreamQuestion(call.store, record.name, settings, limit, instant_of(as_of)))
-    answer_rows(
-        rows,
-        lambda rows: _print(rows, settings.base_currency),
-        "no closed position with an entry decision turned out otherwise than it began",
+    answer(
+        [row.model_dump(mode="json") for row in rows],
+        lambda: page_of_dreams(record.name, rows, settings.base_currency),
+        form,
+        output,
+        "" if rows else "no closed position with an entry decision turned out otherwise than it began",
     )
 
 
@@ -73,49 +73,3 @@ def done(
         call.out_json({"agent": record.name, "position": position, "replays": replays})
     else:
         call.out(plain_text(f"{position} was replayed {count(replays, 'time')}"))
-
-
-def _print(rows: Sequence[Dream], currency: str) -> None:
-    from retro.figures import DASH, money_of, percent, ratio
-    from retro.present.page.blocks import Cell, Column, tone_of
-    from retro.safe import plain_text
-    from retro.surface.cli.screen import print_table
-
-    figures = [amount for row in rows for amount in (row.immediate, row.retrospective)]
-    money = money_of(currency, figures)
-    columns = [
-        Column("Position", right=False, cut=10),
-        Column("Entered", right=False),
-        Column("At first"),
-        Column("In the end"),
-        Column("Turn", spare=2),
-        Column("Done", spare=3),
-        Column("Better", right=False),
-        Column("By", spare=1),
-        Column("p"),
-    ]
-
-    def first(row: Dream) -> str:
-        if row.immediate_from == "valence":
-            return "felt good" if row.immediate > 0 else "felt bad"
-        return f"{money.signed(row.immediate)} {row.immediate_from}"
-
-    cells = [
-        [
-            Cell(plain_text(row.position), "strong"),
-            Cell(row.at[:10]),
-            Cell(first(row)),
-            Cell(money.signed(row.retrospective), tone_of(row.retrospective)),
-            Cell(percent(row.reversal)),
-            Cell(f"{row.replays:,}"),
-            Cell(DASH if row.counterfactual is None else row.counterfactual.rule),
-            Cell(money.signed(None if row.counterfactual is None else row.counterfactual.difference)),
-            Cell(ratio(None if row.counterfactual is None else row.counterfactual.p_max)),
-        ]
-        for row in rows
-    ]
-    note = (
-        f"{currency}. In the end: against doing nothing. Turn: how far apart both are, of the entry's size."
-        " Better: the best of 24 ways to leave, by what it changes over all positions like it together; p: luck would do as well. It is hindsight. --json tells context and beliefs."
-    )
-    print_table(columns, cells, note)

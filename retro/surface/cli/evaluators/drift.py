@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from retro.surface.cli.context import call, instant
-from retro.surface.cli.evaluators.pages import PageFormat, PageOutput, is_page, print_page
 from retro.surface.cli.memory import AsOf, instant_of
+from retro.surface.cli.pages import PageFormat, PageOutput, answer
 
 __all__ = ["add_to"]
 
@@ -65,14 +65,9 @@ def drift(
     )
     sides = ComparedAgent(ours, settings), ComparedAgent(theirs, call.settings(theirs))
     report = drift_of(call.store, *sides, question)
-    if call.json:
-        call.out_json(report.model_dump(mode="json"))
-        return
-    page = page_of_drift(live, theirs.name, clean(report), settings.base_currency)
-    if is_page(form, output):
-        print_page(page, form, output)
-    else:
-        from retro.present.text.page import text_of
-        from retro.surface.cli.screen import WIDTH
-
-        call.out(text_of(page, width=WIDTH, colour=call.colour).rstrip("\n"))
+    answer(
+        report.model_dump(mode="json"),
+        lambda: page_of_drift(live, theirs.name, clean(report), settings.base_currency),
+        form,
+        output,
+    )

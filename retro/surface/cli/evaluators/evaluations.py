@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING
 
 from retro.surface.cli.context import call
 from retro.surface.cli.memory import AgentName, AsOf, instant_of
+from retro.surface.cli.pages import PageFormat, PageOutput, answer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import typer
 
-    from retro.evaluate.claims.summaries import KeySummary
-    from retro.present.page.blocks import Cell
-    from retro.report.evaluators.summaries import EvaluationStatistics, EvaluationSummary
+    from retro.present.page.blocks import Page
 
 __all__ = ["add_to"]
 
@@ -24,61 +21,31 @@ def add_to(parent: typer.Typer) -> None:
     parent.command("evaluations")(evaluations)
 
 
-def evaluations(agent: AgentName = None, as_of: AsOf = None) -> None:
+def evaluations(
+    agent: AgentName = None, as_of: AsOf = None, form: PageFormat = "text", output: PageOutput = None
+) -> None:
     """List what was seen of its forecasts and its confidence in each epoch; statistics that add up to those of its life.
 
     Example: retro evaluations --agent sample
     """
     from retro.app.questions.evaluators.evaluations import EvaluationsQuestion, of_the_life
     from retro.app.questions.evaluators.evaluations import evaluations as evaluations_of
+    from retro.present.page.evaluators.forecasts import EpochLine, page_of_evaluations
 
     record = call.agent(agent)
     question = EvaluationsQuestion(call.store, record.name, call.settings(record), instant_of(as_of))
     rows = evaluations_of(question)
-    if call.json:
-        call.out_json([row.model_dump(mode="json", by_alias=True) for row in rows])
-    elif rows:
-        _print(rows, of_the_life(question))
-    else:
-        call.say("no prediction has been resolved yet; docs/journal.md says how to tell of one")
 
+    def page() -> Page:
+        epochs = [EpochLine(row.start[:10], row.evaluator, row.key, row.n, row.statistics) for row in rows]
+        life = of_the_life(question)
+        whole = [EpochLine("", row.evaluator, row.key, row.n, row.statistics) for row in life]
+        return page_of_evaluations(record.name, epochs + whole)
 
-def _print(rows: Sequence[EvaluationSummary], life: Sequence[KeySummary]) -> None:
-    from retro.present.page.blocks import Cell, Column
-    from retro.surface.cli.screen import print_table
-
-    columns = [
-        Column("Epoch", right=False),
-        Column("Of", right=False),
-        Column("Category", right=False, cut=8),
-        Column("Regime", right=False, cut=8),
-        Column("n"),
-        Column("Right"),
-        Column("Mean"),
-        Column("Spread"),
-    ]
-    cells = [
-        [Cell(row.start[:10]), *_cells(row.evaluator, row.key, row.n, row.statistics)] for row in rows
-    ] + [[Cell("all", "strong"), *_cells(row.evaluator, row.key, row.n, row.statistics)] for row in life]
-    note = (
-        "Mean and spread of what came less what was forecast; of calibration, of the squared distance of confidence from"
-        " outcome. Epochs are named by their first day; the last one may still run."
+    answer(
+        [row.model_dump(mode="json", by_alias=True) for row in rows],
+        page,
+        form,
+        output,
+        "" if rows else "no prediction has been resolved yet; docs/journal.md says how to tell of one",
     )
-    print_table(columns, cells, note)
-
-
-def _cells(evaluator: str, key: tuple[str, str], n: int, statistics: EvaluationStatistics) -> list[Cell]:
-    from retro.figures import DASH, percent
-    from retro.present.page.blocks import Cell
-
-    judged, m2 = statistics.judged, statistics.m2
-    spread = None if m2 is None or statistics.count < 2 else (m2 / (statistics.count - 1)) ** 0.5
-    return [
-        Cell(evaluator),
-        Cell(key[0]),
-        Cell(key[1]),
-        Cell(f"{n:,}"),
-        Cell(percent(statistics.right / judged if judged else None)),
-        Cell(DASH if statistics.mean is None else f"{statistics.mean:+.2g}"),
-        Cell(DASH if spread is None else f"{spread:.2g}"),
-    ]

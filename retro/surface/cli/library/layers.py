@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from retro.surface.cli.context import call, instant
 from retro.surface.cli.memory import AgentName, experience_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from memory.library.layers.replay import ReplayResult
+from retro.surface.cli.pages import PageFormat, PageOutput, answer
 
 __all__ = ["add_to"]
 
@@ -64,7 +59,9 @@ def step(
         f" {done.moved_down:,} fell, {done.cleaned:,} cleaned up into the archive; {done.items:,} in its layers"
     )
     if done.feedback or done.skipped:
-        call.out(_feedback_words(done.feedback, done.skipped))
+        from retro.present.page.screens.records import feedback_words
+
+        call.out(feedback_words(done.feedback, done.skipped))
 
 
 def layers(
@@ -72,56 +69,20 @@ def layers(
     symbol: Annotated[
         str | None, typer.Option("--symbol", metavar="S", help="only this symbol's  [default: all]")
     ] = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """How an agent's layers stand: items, their means, and what flowed between them.
 
     Example: retro library layers --agent sample --json
     """
     from retro.app.questions.library.layers import LayersQuestion, layers_of, library_agent
+    from retro.present.page.screens.records import layers_page
 
     experience = experience_of()
     question = LayersQuestion(agent=library_agent(experience, agent), symbol=symbol)
     document = layers_of(experience, question).document()
-    if call.json:
-        call.out_json(document)
-        return
-    _print_layers(document)
-
-
-def _print_layers(document: Mapping[str, Any]) -> None:
-    from retro.figures import count
-    from retro.present.page.blocks import Cell, Column
-    from retro.surface.cli.screen import print_table
-
-    names = ("Layer", "Items", "Importance", "Recency", "Oldest")
-    flow = document["flow"]
-    rows = [
-        [
-            Cell(name, "strong"),
-            Cell(f"{standing['items']:,}"),
-            *(
-                Cell("-" if standing[field] is None else format(standing[field], form))
-                for field, form in (
-                    ("mean_importance", ".2f"),
-                    ("mean_recency", ".3f"),
-                    ("oldest_delta", ",d"),
-                )
-            ),
-        ]
-        for name, standing in document.items()
-        if name != "flow"
-    ]
-    print_table([Column(name, right=name != "Layer") for name in names], rows)
-    call.out(
-        f"{count(flow['steps'], 'step')} so far: {flow['added']:,} added, {flow['moved_up']:,} rose,"
-        f" {flow['moved_down']:,} fell, {flow['cleaned']:,} cleaned up"
-    )
-
-
-def _feedback_words(feedback: int, skipped: int) -> str:
-    from retro.figures import count
-
-    return f"feedback reached {count(feedback, 'item')}; {skipped:,} it named were gone or never there"
+    answer(document, lambda: layers_page(question.agent, document), form, output)
 
 
 def _plain(text: str) -> str:
@@ -144,6 +105,8 @@ def replay(
         list[str] | None,
         typer.Option("--clean-importance", metavar="LAYER=X", help="clean up below this importance"),
     ] = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """Take recorded steps through the layers; nothing is stored.
 
@@ -151,6 +114,7 @@ def replay(
     """
     from retro.app.questions.document import document_of
     from retro.app.questions.library.replays import ReplayQuestion, replay_file, threshold
+    from retro.present.page.screens.records import replay_page
 
     question = ReplayQuestion(
         path=file,
@@ -160,34 +124,4 @@ def replay(
         clean_importance=dict(threshold(text, "--clean-importance") for text in clean_importance or ()),
     )
     result = replay_file(question)
-    if call.json:
-        call.out_json(document_of(result))
-        return
-    _print_replay(result)
-
-
-def _print_replay(result: ReplayResult) -> None:
-    from retro.figures import count
-    from retro.present.page.blocks import Cell, Column
-    from retro.surface.cli.screen import print_table
-
-    call.out(
-        f"{count(result.steps, 'step')} by {result.preset}: {result.added:,} added, {result.moved_up:,} rose,"
-        f" {result.moved_down:,} fell, {result.cleaned:,} cleaned up"
-    )
-    call.out(_feedback_words(result.feedback, result.skipped))
-    names = ("Item", "Layer", "Importance", "Recency", "Age", "Access")
-    columns = [Column(name, right=name not in ("Item", "Layer")) for name in names]
-    rows = [
-        [
-            Cell(state.id, "strong"),
-            Cell(state.layer),
-            Cell(f"{state.importance:.2f}"),
-            Cell(f"{state.recency:.3f}"),
-            Cell(f"{state.delta:,}"),
-            Cell(f"{state.access_counter:+,}"),
-        ]
-        for state in result.survivors
-    ]
-    if rows:
-        print_table(columns, rows)
+    answer(document_of(result), lambda: replay_page(file, result), form, output)

@@ -11,7 +11,7 @@ import typer
 
 from retro.errors import UsageError
 from retro.surface.cli.context import call
-from retro.surface.cli.screen import print_table, show_table
+from retro.surface.cli.screen import show_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -265,11 +265,8 @@ def _report(estate: Estate, done: Mapping[str, object]) -> None:
 
 
 def _print_counts(estate: Estate) -> None:
-    from retro.present.page.blocks import Cell, Column
+    from retro.present.page.screens.records import counts_table
 
     files = estate.document()["files"]
-    sizes = [*estate.rows.items(), *((f"{name} (files)", size) for name, size in files.items() if size)]
-    print_table(
-        [Column("What", right=False), Column("Rows")],
-        [[Cell(name.replace("_", " ")), Cell(f"{size:,}")] for name, size in sizes],
-    )
+    sizes = {**estate.rows, **{f"{name} (files)": size for name, size in files.items() if size}}
+    show_table(counts_table(sizes))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from retro.surface.cli.context import call
+from retro.surface.cli.pages import PageFormat, PageOutput, answer
 from retro.surface.cli.screen import After
-
-if TYPE_CHECKING:
-    from retro.present.page.blocks import Page
 
 __all__ = ["add_to"]
 
@@ -31,6 +29,8 @@ def explain(
         int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="at most so many lines")
     ] = 100,
     after: After = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """Say where a figure of a stored review comes from: definition, inputs, and the journal's lines.
 
@@ -44,24 +44,11 @@ def explain(
 
     if figure is None:
         figures = questions.figures_of(stored(call.store, review).document)
-        if call.json:
-            call.out_json([asdict(row) for row in figures])
-        else:
-            _show(figures_page(review, figures))
+        answer([asdict(row) for row in figures], lambda: figures_page(review, figures), form, output)
         return
     explanation = questions.explain(call.store, review, figure, after=after, limit=limit)
-    if call.json:
-        call.out_json(explanation.document())
-        return
-    _show(page_of_explanation(explanation))
-    if explanation.next is not None:
+    answer(explanation.document(), lambda: page_of_explanation(explanation), form, output)
+    if explanation.next is not None and not call.json:
         call.say(
             f"{len(explanation.lines)} of {explanation.count:,} events; to go on, add: --after {explanation.next}"
         )
-
-
-def _show(page: Page) -> None:
-    from retro.present.screen import plain_page
-    from retro.present.text.page import text_of
-
-    call.out(text_of(plain_page(page), colour=call.colour))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retro.surface.cli.context import call
+from retro.surface.cli.pages import PageFormat, PageOutput, answer
 
 if TYPE_CHECKING:
     from retro.report.heuristic import RuleBiography
@@ -22,6 +23,8 @@ def add_to(parent: typer.Typer) -> None:
 def rule(
     agent: Annotated[str, typer.Argument(metavar="AGENT")],
     name: Annotated[str, typer.Argument(metavar="NAME", help="as `retro playbook audit` lists it")],
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """One rule over its weeks: outcomes, mean, interval, verdict, and its odds by week. Reads what is stored.
 
@@ -29,13 +32,7 @@ def rule(
     """
     from retro.app.questions.screens.biography import rule_biography
     from retro.present.page.screens.biography import page_of_biography
-    from retro.present.screen import plain_page
-    from retro.present.text.page import text_of
-    from retro.report import dump
     from retro.safe import clean
 
     life: RuleBiography = clean(rule_biography(call.store, call.config, call.agent(agent), name))
-    if call.json:
-        call.out(dump(life))
-    else:
-        call.out(text_of(plain_page(page_of_biography(life)), colour=call.colour))
+    answer(life.model_dump(mode="json"), lambda: page_of_biography(life), form, output)
