@@ -235,6 +235,13 @@ def test_imports_go_downward_only() -> None:
     assert " 0 broken" in done.stdout
 
 
+def test_no_surface_makes_a_page_of_its_own() -> None:
+    """What is shown is made once, in `present`: then every format has it."""
+    parts = re.compile(r"\b(?:Cell|Column|TableRow|Section|Headline)\(")
+    surfaces = [name for name in MODULES if name.startswith("retro/surface/")]
+    assert [name for name in surfaces if parts.search((ROOT / name).read_text(encoding="utf-8"))] == []
+
+
 def test_kernels_import_numpy_and_the_standard_library_only() -> None:
     allowed = {*sys.stdlib_module_names, "numpy", "retro.kernels"}
     for name in MODULES:

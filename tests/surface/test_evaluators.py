@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from retro.surface.cli import pages as cli_pages
 from tests.worlds.commands import CommandResult, Retro, retro
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from retro.present.page.blocks import Page
+
 __all__ = ["retro"]
 
+CLI_DRAWN = cli_pages._drawn
 DAY, START = 86_400_000, 1_711_324_800_000
 DAY_0 = date(2024, 3, 25)
 
@@ -73,7 +77,7 @@ def test_learning_is_a_page_of_few_lines_and_data_with_a_reason_for_each_null(co
     assert all(f"groups.{name}" in data["reasons"] for name, delta in data["groups"].items() if delta is None)
     assert {"score", "half_life_days", "survival", "competence", "generations"} <= data["reasons"].keys()
     printed = lines(command("learning"))
-    assert any(line.startswith("  Rules: no rule was ever active") for line in printed)
+    assert any(line.startswith("  - Rules: no rule was ever active") for line in printed)
 
 
 def test_before_the_first_week_is_over_learning_compares_nothing(retro: Retro, tmp_path: Path) -> None:
@@ -195,10 +199,22 @@ def wide() -> list[dict[str, Any]]:
     return events
 
 
-def test_no_figure_is_cut_however_long_the_names_and_wide_the_amounts(retro: Retro, tmp_path: Path) -> None:
+def as_every_format(page: Page, form: str, *, colour: bool) -> str:
+    """The page in its format, when it has the same figures in each."""
+    drawn = {name: CLI_DRAWN(page, name, colour=colour) for name in ("text", "md", "html")}
+    figures = set(re.findall(r"[+-]?\d[\d,]*\.\d+", drawn["text"]))
+    for name, text in drawn.items():
+        assert {figure for figure in figures if figure not in text.replace("&#46;", ".")} == set(), name
+    return drawn[form]
+
+
+def test_no_figure_is_cut_however_long_the_names_and_wide_the_amounts(
+    retro: Retro, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "wide.jsonl"
     path.write_text("".join(json.dumps(event) + "\n" for event in wide()))
     assert retro("ingest", "journal", path).code == 0
+    monkeypatch.setattr(cli_pages, "_drawn", as_every_format)
     pages = {
         words: lines(retro(*words.split(), "--agent", "a"))
         for words in (

@@ -81,9 +81,14 @@ def _section(section: Section, width: int) -> list[Line]:
         (),
         line((title, "strong"), (f" {rule}", "faint"), (f" {aside}" if aside else "", "faint")),
     ]
+    titled = len(lines)
     for i, block in enumerate(section.blocks):
         drawn = _block(block, width)
-        if i and drawn and not (isinstance(block, Notes) and isinstance(section.blocks[i - 1], Prose)):
+        if (
+            len(lines) > titled
+            and drawn
+            and not (isinstance(block, Notes) and isinstance(section.blocks[i - 1], Prose))
+        ):
             lines.append(())
         lines += drawn
     return lines

@@ -50,7 +50,7 @@ class WeekLine(NamedTuple):
 def history_page(agent: str, rows: Sequence[tuple[HeuristicReport, Sequence[WeekLine]]]) -> Page:
     """Every complete week of what an agent cited, as it stood at that week's end, with both bets drawn."""
     sections = tuple(
-        Section(f"rule-{i}", f"{row.heuristic_id} ({row.role})", _weeks(row, weeks))
+        Section(f"rule-{i}", "Week by week", _weeks(row, weeks), f"{row.heuristic_id} ({row.role})")
         for i, (row, weeks) in enumerate(rows)
         if weeks
     )
