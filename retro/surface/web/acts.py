@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlencode
 
 from retro.errors import RetroError, UnknownError, UsageError
-from retro.present.page.blocks import Headline, Page
+from retro.present.page.screens.pages import confirmation_page
 from retro.present.screen import ActForm, plain_page, screen_of
 from retro.safe import plain_text
 from retro.surface.guard.access import CALLER
@@ -43,7 +43,7 @@ def asked(http: HttpRequest, frame: ScreenFrame, query: bytes) -> Response:
     if act is None or not subject:
         return reply(http, "there is no such act\n", status=HTTPStatus.NOT_FOUND)
     name = subject if act.named else ""
-    page = Page(Headline("Sure?", act.title, name, act.sentence.capitalize(), "", "plain"), ())
+    page = confirmation_page(act.title, name, act.sentence)
     form = ActForm(ACT, (("do", fields["do"]), ("of", subject)), act.title, act.why)
     return reply(http, screen_of(plain_page(page), replace(frame, act=form)), TYPES["html"])
 

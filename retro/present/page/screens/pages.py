@@ -47,6 +47,7 @@ __all__ = [
     "agent_page",
     "audit_page",
     "choice_page",
+    "confirmation_page",
     "differences_page",
     "findings_page",
     "positions_page",
@@ -245,6 +246,11 @@ def choice_page(title: str, screen: str, agents: Sequence[str]) -> Page:
     table = Table((Column("Agent", right=False, cut=20),), rows)
     blocks: tuple[Block, ...] = (table,) if agents else (_nothing("No agent has told anything yet."),)
     return page_of_blocks(title, title, "of which agent?", count(len(agents), "agent"), blocks, key="choice")
+
+
+def confirmation_page(act: str, subject: str, sentence: str) -> Page:
+    """What an act would do to its subject, asked once more."""
+    return Page(Headline("Sure?", act, subject, sentence.capitalize(), "", "plain"), ())
 
 
 def absence_page(title: str, why: str, commands: Sequence[str] = ()) -> Page:
