@@ -7,9 +7,25 @@ import os
 
 from hypothesis import settings
 
-from tests.worlds.databases import database_url, postgres_server, postgres_url, store
+from tests.worlds.databases import (
+    database_url,
+    new_database_url,
+    new_postgres_url,
+    postgres_schemas,
+    postgres_server,
+    postgres_url,
+    store,
+)
 
-__all__ = ["database_url", "postgres_server", "postgres_url", "store"]
+__all__ = [
+    "database_url",
+    "new_database_url",
+    "new_postgres_url",
+    "postgres_schemas",
+    "postgres_server",
+    "postgres_url",
+    "store",
+]
 
 settings.register_profile("steady", derandomize=True, database=None, max_examples=40)
 settings.register_profile("searching")

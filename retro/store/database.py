@@ -136,9 +136,10 @@ def _migrate(store: Store, components: Mapping[str, Sequence[Migration]]) -> Non
             steps = pending(conn, store.url, components)
         if not steps:
             return
-        component, number = steps[0]
-        with store.write() as conn:
-            apply(conn, component, number, components[component][number - 1])
+        new = len(steps) == sum(map(len, components.values()))
+        with store.write() as conn:  # each step is whole or absent, and so is a new database as a whole
+            for component, number in steps if new else steps[:1]:
+                apply(conn, component, number, components[component][number - 1])
 
 
 def _url_of(location: str) -> URL:

@@ -78,7 +78,7 @@ def test_what_was_used_is_not_archived(db: Store) -> None:
     assert sorted(ids(db, "ab")) == ["i1", "ours"]
 
 
-def test_a_forgotten_item_leaves_an_id_and_no_byte_of_it(db: Store, database_url: str) -> None:
+def test_a_forgotten_item_leaves_an_id_and_no_byte_of_it(db: Store, new_database_url: str) -> None:
     tell_four(db)
     secret = "b" * 5000
     with db.write() as conn:

@@ -138,8 +138,8 @@ def test_what_was_rolled_back_is_forgotten_even_if_as_much_was_written_since(db:
         assert [hit.id for hit in hits if hit.amended] == ["e00001"]
 
 
-def test_what_another_process_writes_is_seen_at_the_next_recall(db: Store, database_url: str) -> None:
-    with experience(database_url) as other:
+def test_what_another_process_writes_is_seen_at_the_next_recall(db: Store, new_database_url: str) -> None:
+    with experience(new_database_url) as other:
         for i in range(4):
             with (db, other)[i % 2].write() as conn:
                 memory.remember(

@@ -12,13 +12,14 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine, event
 
 from retro.errors import StoreError
 from retro.store import schema as tables
 from retro.store.database import Store, open_store
 from retro.store.facts import events as facts
 from retro.store.migrations.runner import APPLICATION_ID
-from tests.worlds.databases import names, note, run_in_processes
+from tests.worlds.databases import hurried, names, note, run_in_processes
 from tests.worlds.places import ROOT
 
 # making and opening
@@ -59,7 +60,9 @@ def test_an_empty_file_is_a_new_database(tmp_path: Path) -> None:
     assert names(open_store(str(path))) == ["bot"]
 
 
-def test_sqlite_runs_as_the_house_demands(tmp_path: Path) -> None:
+def test_sqlite_runs_as_the_house_demands(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    event.remove(Engine, "connect", hurried)
+    request.addfinalizer(lambda: event.listen(Engine, "connect", hurried))
     store = open_store(str(tmp_path / "retro.db"))
     with store.write() as conn:
         settings = {

@@ -34,13 +34,13 @@ def _probe(*steps: Callable[[Connection], None]) -> dict[str, Any]:
     return {**COMPONENTS, "probe": steps}
 
 
-def test_a_migration_killed_halfway_is_absent_and_runs_again(database_url: str) -> None:
-    killed = run_in_processes(lambda: open_store(database_url, components=_probe(_one, _dies)))
+def test_a_migration_killed_halfway_is_absent_and_runs_again(new_database_url: str) -> None:
+    killed = run_in_processes(lambda: open_store(new_database_url, components=_probe(_one, _dies)))
     assert killed == [9]
-    before = open_store(database_url, components=_probe(_one))
+    before = open_store(new_database_url, components=_probe(_one))
     assert "probe_one" in tables_of(before)
     assert "probe_two" not in tables_of(before)
-    after = open_store(database_url, components=_probe(_one, _two))
+    after = open_store(new_database_url, components=_probe(_one, _two))
     with after.read() as conn:
         assert conn.exec_driver_sql("SELECT x FROM probe_one").scalars().all() == [2]
         assert dict(map(tuple, conn.exec_driver_sql("SELECT component, version FROM schema_version"))) == {
@@ -51,14 +51,14 @@ def test_a_migration_killed_halfway_is_absent_and_runs_again(database_url: str) 
     after.close()
 
 
-def test_a_migration_that_fails_is_absent(database_url: str) -> None:
+def test_a_migration_that_fails_is_absent(new_database_url: str) -> None:
     def fails(conn: Connection) -> None:
         _two(conn)
         raise StoreError("no")
 
     with pytest.raises(StoreError, match="no"):
-        open_store(database_url, components=_probe(_one, fails))
-    store = open_store(database_url, components=_probe(_one))
+        open_store(new_database_url, components=_probe(_one, fails))
+    store = open_store(new_database_url, components=_probe(_one))
     assert "probe_two" not in tables_of(store)
     store.close()
 
@@ -75,12 +75,12 @@ def test_a_newer_schema_is_refused_without_a_write(store: Store, database_url: s
     assert (store.path.read_bytes() if store.path else b"") == content
 
 
-def test_many_processes_may_migrate_at_once(database_url: str) -> None:
+def test_many_processes_may_migrate_at_once(new_database_url: str) -> None:
     def migrates() -> None:
-        open_store(database_url, components=_probe(_one, _two)).close()
+        open_store(new_database_url, components=_probe(_one, _two)).close()
 
     assert run_in_processes(*[migrates] * 4) == [0] * 4
-    store = open_store(database_url, components=_probe(_one, _two))
+    store = open_store(new_database_url, components=_probe(_one, _two))
     with store.read() as conn:
         assert conn.exec_driver_sql("SELECT x FROM probe_one").scalars().all() == [2]
     store.close()

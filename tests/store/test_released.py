@@ -65,20 +65,20 @@ class Release(NamedTuple):
 
 @pytest.fixture(params=VERSIONS)
 def release(
-    request: pytest.FixtureRequest, retro: Retro, database_url: str, tmp_path: Path
+    request: pytest.FixtureRequest, retro: Retro, new_database_url: str, tmp_path: Path
 ) -> Iterator[Release]:
     """A release as its owner has it, at the instant it was made."""
     folder = RELEASED / request.param
     for name in ("config.toml", "PLAYBOOK.md"):
         shutil.copy(folder / name, tmp_path)
-    if "://" in database_url:
-        with psycopg.connect(database_url) as conn:
+    if "://" in new_database_url:
+        with psycopg.connect(new_database_url) as conn:
             conn.execute(lzma.decompress((folder / "retro.sql.xz").read_bytes()))
     else:
-        Path(database_url).parent.mkdir()
-        Path(database_url).write_bytes(lzma.decompress((folder / "retro.db.xz").read_bytes()))
+        Path(new_database_url).parent.mkdir()
+        Path(new_database_url).write_bytes(lzma.decompress((folder / "retro.db.xz").read_bytes()))
     with time_machine.travel((folder / "now").read_text().strip(), tick=False):
-        yield Release(folder, database_url, retro)
+        yield Release(folder, new_database_url, retro)
 
 
 def digest(text: str) -> str:

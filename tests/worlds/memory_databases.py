@@ -28,9 +28,9 @@ def experience(url: str) -> Iterator[Store]:
 
 
 @pytest.fixture
-def db(database_url: str) -> Iterator[Store]:
+def db(new_database_url: str) -> Iterator[Store]:
     """An empty memory in each kind of database."""
-    with experience(database_url) as store:
+    with experience(new_database_url) as store:
         yield store
 
 

@@ -1,8 +1,8 @@
 """The steps that make the tables, in order. A step that has been released is never edited; a change is a new step.
 
-A migration is a function of a Connection; its number is its place in the list. Each runs in its own transaction
-together with the note that it ran, so that a process killed halfway leaves it whole or absent. Ours are files of SQL
-and no code, so that a change of today's tables cannot change what a step of last year made.
+A migration is a function of a Connection; its number is its place in the list. Each runs in one transaction with
+the note that it ran (those of a new database in the same one), so that a process killed halfway leaves it whole or
+absent. Ours are files of SQL and no code, so that a change of today's tables cannot change what a step of last year made.
 """
 
 from __future__ import annotations

@@ -230,13 +230,13 @@ OLD_ROWS = (
 )
 
 
-def test_the_step_to_a_fleet_fills_what_older_rows_lack(database_url: str) -> None:
-    before = open_store(database_url, components={**COMPONENTS, "retro": COMPONENTS["retro"][:16]})
+def test_the_step_to_a_fleet_fills_what_older_rows_lack(new_database_url: str) -> None:
+    before = open_store(new_database_url, components={**COMPONENTS, "retro": COMPONENTS["retro"][:16]})
     with before.write() as conn:
         for statement in OLD_ROWS:
             conn.exec_driver_sql(statement)
     before.close()
-    store = open_store(database_url)
+    store = open_store(new_database_url)
     with store.read() as conn:
 
         def rows(query: str) -> list[tuple[Any, ...]]:

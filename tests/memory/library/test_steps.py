@@ -171,8 +171,8 @@ def everything(store: Store) -> str:
         )
 
 
-def test_a_kill_at_any_statement_of_a_step_leaves_all_or_nothing_of_it(database_url: str) -> None:
-    with experience(database_url) as store:
+def test_a_kill_at_any_statement_of_a_step_leaves_all_or_nothing_of_it(new_database_url: str) -> None:
+    with experience(new_database_url) as store:
         with store.write() as conn:
             intake.add(conn, [item(name, layer="short", importance=90.0) for name in "abc"])
             intake.add(conn, [item("weak", layer="short", importance=5.0)])
@@ -182,13 +182,13 @@ def test_a_kill_at_any_statement_of_a_step_leaves_all_or_nothing_of_it(database_
             _ = 1 / 0
         assert counted[0] >= 12
         for number in range(1, counted[0] + 1):
-            process = FORK.Process(target=a_step, args=(database_url, number))
+            process = FORK.Process(target=a_step, args=(new_database_url, number))
             process.start()
             process.join(60)
             assert process.exitcode == 9, number
             assert everything(store) == before, number
-        a_step(database_url, 0)
+        a_step(new_database_url, 0)
         after = everything(store)
         assert after != before
-        a_step(database_url, 0)
+        a_step(new_database_url, 0)
         assert everything(store) == after

@@ -19,10 +19,9 @@ from retro.surface.tui.reader import view_of
 from tests.surface.tui.terminal import Terminal, at_terminal
 from tests.surface.web.test_door import house_of, reviewed_db
 from tests.worlds.commands import Retro, retro
-from tests.worlds.databases import database_url, postgres_server, postgres_url
 from tests.worlds.places import ROOT
 
-__all__ = ["database_url", "postgres_server", "postgres_url", "retro", "reviewed_db"]
+__all__ = ["retro", "reviewed_db"]
 
 WEEK = "/r/harbor-3.weekly.2026-W10"
 CAPTURES = Path(__file__).parent / "captures"
