@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from retro.kinds import CALENDAR, DAILY, EPOCH, WEEKLY
 from retro.periods import HOUR, SECOND
 from retro.report.document import Document
+from retro.store.jobs.queue import BucketHolder
 from retro.store.jobs.reviews import Review
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class WorkContext:
     `look_back` tells what became of what was sent and gives how many things a person has to look at.
     `worded_kinds` are those that a model words. `alone`: no other process works on the database, so what is held by somebody else is held by nobody.
     `beat` is called between steps, `stopping` says that no new step should begin, `log` takes an event and its fields,
-    `bound` adds fields to whatever is logged inside it.
+    `bound` adds fields to whatever is logged inside it. `bucket`: whose agents alone are worked on; None: all.
     """
 
     store: Store
@@ -83,11 +84,17 @@ class WorkContext:
     stopping: Callable[[], bool] = lambda: False
     log: Callable[..., None] = lambda *_, **__: None
     bound: Callable[..., AbstractContextManager[None]] = lambda **_: nullcontext()
+    bucket: int | None = None
 
     @property
     def lease(self) -> int:
         """How long what we hold is ours without a sign of life."""
         return round(self.config.service.lease_seconds * SECOND)
+
+    @property
+    def holder(self) -> BucketHolder | None:
+        """As whom we hold the bucket at hand; None where we work on all."""
+        return None if self.bucket is None else BucketHolder(self.bucket, self.owner)
 
 
 @dataclass(slots=True)

@@ -68,7 +68,7 @@ def send(orders: RunOptions) -> PassSummary:
     tally = PassSummary()
     try:
         with Signals() as signals:
-            send_all(workbench(store, config, log, signals, lambda: None), tally)
+            send_all(workbench(store, config, log, signals.stopping, lambda: None), tally)
     finally:
         store.close()
         if lock is not None:
@@ -79,7 +79,7 @@ def send(orders: RunOptions) -> PassSummary:
 def _worked_once(store: Store, config: Config, log: Log, signals: Signals, notifier: Notifier) -> PassSummary:
     from retro.app.engine.worker import run_once  # noqa: PLC0415  as above
 
-    bench = workbench(store, config, log, signals, notifier.beat)
+    bench = workbench(store, config, log, signals.stopping, notifier.beat)
     signals.working(True)
     try:
         return run_once(bench, time.sleep)

@@ -166,7 +166,7 @@ class _Loop:
         self.notifier.status("working")
         if self.bench is None:
             self.bench = workbench(
-                self.store, restored(self.configuration), self.log, signals, self.notifier.beat
+                self.store, restored(self.configuration), self.log, signals.stopping, self.notifier.beat
             )
         signals.working(True)
         try:

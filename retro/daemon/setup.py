@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from retro.app.context import WorkContext
     from retro.config import Config
-    from retro.daemon.stop import Signals
     from retro.logs import Log
     from retro.store.database import Store
 
@@ -84,7 +83,7 @@ def opened(url: str, orders: RunOptions, log: Log) -> tuple[Store, Instance | No
 
 
 def workbench(
-    store: Store, config: Config, log: Log, signals: Signals, beat: Callable[[], None]
+    store: Store, config: Config, log: Log, stopping: Callable[[], bool], beat: Callable[[], None]
 ) -> WorkContext:
     """What work is done with, under a name of its own among all processes."""
     from retro.app.engine.wiring import bench_of  # noqa: PLC0415  what computes is loaded when there is work
@@ -99,6 +98,6 @@ def workbench(
         log=log,
         beat=beat,
         rng=random.Random(),  # noqa: S311  it spreads retries, no more
-        stopping=signals.stopping,
+        stopping=stopping,
         bound=log.bound,
     )

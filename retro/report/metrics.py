@@ -6,7 +6,7 @@ from pydantic import Field
 
 from retro.report.form import Document
 
-__all__ = ["MetricFamily", "MetricSample"]
+__all__ = ["EngineCounts", "MetricFamily", "MetricSample", "WorkersReport"]
 
 
 class MetricSample(Document):
@@ -22,3 +22,28 @@ class MetricFamily(Document):
     name: str
     help: str
     samples: list[MetricSample] = Field(description="none where nothing is to be said")
+
+
+class EngineCounts(Document):
+    """What the engine of a fleet says: knocks that wait and that are answered, by queue, and its workers."""
+
+    waiting: dict[str, int]
+    answered: dict[str, int]
+    stalled: int = Field(description="knocks whose worker gives no sign of life; the next sweep asks again")
+    workers: int
+
+
+class WorkersReport(Document):
+    """How a fleet of workers is: what waits, and who works."""
+
+    has_server: bool = Field(description="false on SQLite, which has no workers")
+    engine: EngineCounts | None = Field(description="null before `retro fleet init`")
+    buckets: int
+    ripe: int = Field(description="buckets with work")
+    with_letters: int = Field(description="buckets with letters to be sent")
+    due: int
+    lag_s: float | None = Field(
+        description="for how long the oldest review that is due has been; null: none is"
+    )
+    running: int
+    parked: int

@@ -29,12 +29,14 @@ __all__ = [
     "lock_faults",
     "lock_many",
     "share_estate",
+    "try_host",
 ]
 
 BUCKETS: Final = 1024
 """How many buckets there are; fixed for ever, since what is stored by bucket outlives every release."""
 
 _CLASS: Final = 0x5245_5452
+_HOSTS: Final = 0x5245_5448
 _ESTATE, _SHARED_MARKS, _FAULTS = -1, BUCKETS, BUCKETS + 1
 _MOST: Final = 64
 """Buckets that are locked each by itself: a server has room for some thousands of locks among all its connections."""
@@ -95,6 +97,15 @@ def lock_agents(conn: Connection, agents: Iterable[str], *, marks: MarkUse | Non
     _lock(conn, sorted({bucket_of(agent) for agent in agents}))
     if marks is not None:
         _lock(conn, [_SHARED_MARKS], shared=marks == "read")
+
+
+def try_host(conn: Connection, host: str) -> bool:
+    """Whether nobody else reads the sources of this machine; from here to the end of the transaction nobody does."""
+    if conn.dialect.name != "postgresql":
+        return True
+    number = int.from_bytes(hashlib.sha256(host.encode("utf-8", "surrogatepass")).digest()[:4], "big") >> 1
+    taken = conn.exec_driver_sql("SELECT pg_try_advisory_xact_lock(%s, %s)", (_HOSTS, number))
+    return bool(taken.scalar_one())
 
 
 def lock_faults(conn: Connection) -> None:

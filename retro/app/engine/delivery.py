@@ -98,12 +98,19 @@ def channels_of(config: Config, env: Mapping[str, str]) -> dict[str, Channel]:
     return channels
 
 
-def send_all(bench: WorkContext, tally: PassSummary) -> None:
-    """Send what can be sent now: what stands alone first, then what was gathered, one message a recipient."""
+def send_all(
+    bench: WorkContext,
+    tally: PassSummary,
+    digests: Sequence[int] = (outbox.ALONE, outbox.AGENT, outbox.FLEET),
+) -> None:
+    """Send what can be sent now: what stands alone first, then what was gathered, one message a recipient.
+
+    Of the bucket at hand, where there is one; what goes out for all agents together is of none.
+    """
     if not _fail_unroutable(bench, tally):
         return
     progress = _Pass()
-    for digest in (outbox.ALONE, outbox.AGENT, outbox.FLEET):
+    for digest in digests:
         while not bench.stopping():
             bench.beat()
             letters = _take(bench, digest=digest)
@@ -133,7 +140,7 @@ def _take(bench: WorkContext, *, digest: int) -> list[Delivery]:
     """A message's letters, or of a channel that minds no repeat as many as fit into one transaction."""
     now, lease = bench.clock(), bench.lease
     with bench.store.read() as conn:
-        names = outbox.ripe_channels(conn, now, bench.channels, digest=digest)
+        names = outbox.ripe_channels(conn, now, bench.channels, digest=digest, bucket=bench.bucket)
         if digest == outbox.FLEET:
             names = [name for name in names if is_together(conn, bench.config, name, now)]
     if not names:
@@ -141,7 +148,9 @@ def _take(bench: WorkContext, *, digest: int) -> list[Delivery]:
     with bench.store.write() as conn:
         for name in names:
             limit = 1 if digest else _AT_ONCE.get(name, 1)
-            letters = outbox.claim(conn, bench.owner, now, lease, name, digest=digest, limit=limit)
+            letters = outbox.claim(
+                conn, bench.owner, now, lease, name, digest=digest, limit=limit, bucket=bench.bucket
+            )
             if letters:
                 return (
                     [*letters, *outbox.claim_digest_group(conn, letters[0], bench.owner, now, lease)]

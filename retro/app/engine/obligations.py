@@ -48,38 +48,46 @@ def enqueue_due(
     now: int,
     *,
     all_agents: bool = False,
+    bucket: int | None = None,
 ) -> list[str]:
     """Bring the ledger up to date with facts and clock; the agents that were looked at.
 
-    Only agents for which something may have changed are, unless `all_agents`. `WithheldError` after all others where
+    Only agents (of a bucket) for which something may have changed are, unless `all_agents`. `WithheldError` after all others where
     an agent's periods have a gap or overlap, or a row of it cannot be read.
     """
     with store.read() as conn:
         chosen = (
             [agent for agent in agents.agents(conn) if agent.first_at is not None]
             if all_agents
-            else [agents.existing_agent(conn, name) for name in enrolments.unsettled(conn, now)]
+            else [agents.existing_agent(conn, name) for name in enrolments.unsettled(conn, now, bucket)]
         )
     broken: list[WithheldError] = []
     for agent in chosen:
         try:
             settings = settings_for(_on_its_grid(store, agent, settings_for))
-            _bring_up_to_date(store, agent.name, settings, terms, now)
+            _bring_up_to_date(store, agent.name, settings, terms, now, bucket)
         except WithheldError as error:  # nothing was written for this agent; the others must not wait for it
             broken.append(error)
     with store.read() as conn:
-        ripe, spent = enrolments.anything_to_do(conn, now), shared_marks.has_spent_tellings(conn)
+        ripe = enrolments.anything_to_do(conn, now, bucket)
+        spent = bucket is None and shared_marks.has_spent_tellings(conn)
     if ripe or spent:
         with store.write() as conn:
-            reviews.mark_due(conn, now)
-            shared_marks.forget_tellings(conn)
+            reviews.mark_due(conn, now, bucket=bucket)
+            if spent:
+                shared_marks.forget_tellings(conn)
     if broken:
         raise broken[0]
     return [agent.name for agent in chosen]
 
 
 def _bring_up_to_date(
-    store: Store, name: str, settings: AgentSettings, terms: ReviewPolicy, now: int
+    store: Store,
+    name: str,
+    settings: AgentSettings,
+    terms: ReviewPolicy,
+    now: int,
+    bucket: int | None,
 ) -> None:
     _watch(store, name, now)
     with settled_book(store, name, settings) as book:
@@ -107,7 +115,7 @@ def _bring_up_to_date(
             if obligation.subject in subjects[obligation.kind]:
                 obligations.reschedule(conn, name, obligation)
         reviews.look_again(conn, outdated)
-        reviews.mark_due(conn, now)
+        reviews.mark_due(conn, now, bucket=bucket)
         if terms.catch_up == "latest":
             obligations.skip_superseded(conn, name, now, "passed over: catch_up = latest")
         enrolments.looked(conn, name, enrolment, next_end(settings, terms, life, now, rest=rest))

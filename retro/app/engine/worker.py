@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from retro.app.context import WorkContext
+    from retro.store.jobs.queue import LeaseQueue
     from retro.store.jobs.reviews import Review
 
-__all__ = ["run_once", "run_pass"]
+__all__ = ["bring_up_to_date", "make_due", "recover", "run_once", "run_pass"]
 
 _AT_ONCE: Final = 25
 _MOST_POSITIONS: Final = 2_000
@@ -45,13 +46,13 @@ def run_pass(bench: WorkContext, *, all_agents: bool = False) -> PassSummary:
     """Do everything that can be done now."""
     tally = PassSummary()
     tidy(bench)
-    _recover(bench, tally)  # before anything is claimed: what the dead held may be the oldest that is due
+    recover(bench, tally)  # before anything is claimed: what the dead held may be the oldest that is due
     bench.beat()
     sources.read_all(bench, tally)
     bench.beat()
     if not bench.stopping():
-        _enqueue(bench, tally, all_agents=all_agents)
-        _work(bench, tally)
+        bring_up_to_date(bench, tally, all_agents=all_agents)
+        make_due(bench, tally)
         sum_up_earlier(bench)
     # deliveries are rows by now: whoever comes next sends what a stopped pass leaves
     if not bench.stopping():
@@ -62,11 +63,19 @@ def run_pass(bench: WorkContext, *, all_agents: bool = False) -> PassSummary:
     return tally
 
 
-def _enqueue(bench: WorkContext, tally: PassSummary, *, all_agents: bool) -> None:
+def bring_up_to_date(bench: WorkContext, tally: PassSummary, *, all_agents: bool = False) -> None:
+    """Write down what is owed, to all agents or to those of the bucket at hand."""
     if all_agents:
         _say_grids(bench)
     try:
-        enqueue_due(bench.store, bench.settings_for, bench.terms, bench.clock(), all_agents=all_agents)
+        enqueue_due(
+            bench.store,
+            bench.settings_for,
+            bench.terms,
+            bench.clock(),
+            all_agents=all_agents,
+            bucket=bench.bucket,
+        )
     except WithheldError as error:  # one agent's reviews; what is owed already can be made
         tally.failed += 1
         bench.log("obligations_withheld", level="error", reason=str(error))
@@ -124,20 +133,30 @@ def _foreign_leases(bench: WorkContext) -> dict[tuple[str, int], int]:
 # what others left behind
 
 
-def _recover(bench: WorkContext, tally: PassSummary) -> None:
-    """Make the leases fit the present: clamp those of a clock that went back, rescue those of the dead."""
+def recover(
+    bench: WorkContext, tally: PassSummary, queues: Sequence[LeaseQueue] = (claims.QUEUE, outbox.QUEUE)
+) -> None:
+    """Make the leases of these queues fit the present: clamp those of a clock that went back, rescue those of the dead.
+
+    Who holds a bucket rescues what is left of those that held it before, at once.
+    """
     now, lease = bench.clock(), bench.lease
     with bench.store.read() as conn:  # nearly every pass finds nothing: it must not cost a write
         has_future_leases = any(
             queue.has_future_leases(conn, now, lease, _LONGEST_WAIT) for queue in (claims.QUEUE, outbox.QUEUE)
         )
-        has_expired_leases = [
-            queue.has_expired_leases(conn, now, alone=bench.alone) for queue in (claims.QUEUE, outbox.QUEUE)
+        with_orphans = [
+            queue
+            for queue in queues
+            if queue.has_expired_leases(conn, now, alone=bench.alone, holder=bench.holder)
         ]
     if has_future_leases:
         _clamp_leases(bench, now, lease)
-    if any(has_expired_leases):
-        _rescue_orphans(bench, now, tally)
+        with_orphans = [*queues]
+    if claims.QUEUE in with_orphans:
+        _rescue_reviews(bench, now, tally)
+    if outbox.QUEUE in with_orphans:
+        _rescue_letters(bench, now)
 
 
 def _clamp_leases(bench: WorkContext, now: int, lease: int) -> None:
@@ -149,14 +168,20 @@ def _clamp_leases(bench: WorkContext, now: int, lease: int) -> None:
     bench.log("clock_went_back", level="warning", now=format_instant(now), freed=count)
 
 
-def _rescue_orphans(bench: WorkContext, now: int, tally: PassSummary) -> None:
-    """Free what dead processes held. A message one of them was sending may have arrived, and a person should know."""
+def _rescue_reviews(bench: WorkContext, now: int, tally: PassSummary) -> None:
+    """Free the reviews that dead processes were making."""
+    attempts = bench.config.service.max_attempts
     with bench.store.write() as conn:
-        orphans = claims.rescue(conn, now, bench.config.service.max_attempts, alone=bench.alone)
-        uncertain_count = outbox.rescue(conn, now, alone=bench.alone)
+        orphans = claims.rescue(conn, now, attempts, alone=bench.alone, holder=bench.holder)
     tally.parked += sum(review.state == "parked" for review in orphans)
     for review in orphans:
         _tell(bench, "review_taken_over", review)
+
+
+def _rescue_letters(bench: WorkContext, now: int) -> None:
+    """Free the letters that dead processes were sending. They may have arrived, and a person should know."""
+    with bench.store.write() as conn:
+        uncertain_count = outbox.rescue(conn, now, alone=bench.alone, holder=bench.holder)
     if uncertain_count:
         bench.log("letters_uncertain", level="warning", letters=uncertain_count)
 
@@ -164,22 +189,31 @@ def _rescue_orphans(bench: WorkContext, now: int, tally: PassSummary) -> None:
 # making
 
 
-def _work(bench: WorkContext, tally: PassSummary) -> None:
-    is_announced = False
+def make_due(bench: WorkContext, tally: PassSummary, *, until: int | None = None) -> None:
+    """Make what is due; after the instant `until` nothing more is begun."""
+    is_announced = bench.bucket is not None
     # one claim after another, each short: a signal waits for one review, not for years
     while not bench.stopping():
         now = bench.clock()
+        if until is not None and now >= until:
+            return
         with bench.store.read() as conn:
-            if not enrolments.anything_to_do(conn, now):
+            if not enrolments.anything_to_do(conn, now, bench.bucket):
                 return
             due = 0 if is_announced else backlog.count_due(conn, now)
         if due > _AT_ONCE:
             bench.log("much_is_due", level="info", reviews=due)
         is_announced = True
         with bench.store.write() as conn:
-            reviews.mark_due(conn, now)
+            reviews.mark_due(conn, now, bucket=bench.bucket)
             claimed = claims.claim(
-                conn, bench.owner, now, bench.lease, limit=_AT_ONCE, singly=bench.worded_kinds
+                conn,
+                bench.owner,
+                now,
+                bench.lease,
+                limit=_AT_ONCE,
+                singly=bench.worded_kinds,
+                bucket=bench.bucket,
             )
         if not claimed:  # another process was faster; what is due and delayed comes with the next knock
             return

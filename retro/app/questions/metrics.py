@@ -16,6 +16,7 @@ from retro.store.facts import agents
 from retro.store.jobs import cursors
 from retro.store.jobs.backlog import backlog_of
 from retro.store.jobs.hosts import hosts_of_database
+from retro.store.migrations.engine import engine_state, has_engine
 from retro.version import __version__
 
 if TYPE_CHECKING:
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 
     from retro.config import Config, SourceTable
     from retro.store.jobs.backlog import Backlog
+    from retro.store.migrations.engine import EngineState
 
-__all__ = ["changed_at", "metrics"]
+__all__ = ["changed_at", "metrics", "worker_metrics"]
 
 _STATES: Final = ("awake", "dormant", "dead", "new")
 
@@ -52,6 +54,49 @@ def metrics(conn: Connection, config: Config, host: str, now: int) -> list[Metri
         ),
         *_of_sources(conn, config, host, now),
         *_of_words(conn, config, now),
+    ]
+
+
+def worker_metrics(
+    conn: Connection,
+    now: int,
+    knocks: Mapping[str, int],
+    seconds: Mapping[str, float],
+    outcomes: Mapping[str, int],
+) -> list[MetricFamily]:
+    """What a worker of a fleet is watched by: what waits, the engine's knocks, and what it did itself since it started.
+
+    None of it costs by the number of agents.
+    """
+    return [
+        _gauge("retro_build", "The version that tells this.", [({"version": __version__}, 1)]),
+        *_waiting(backlog_of(conn, now), now),
+        *(_of_engine(engine_state(conn)) if has_engine(conn) else ()),
+        _gauge(
+            "retro_worker_knocks",
+            "Knocks that this worker has answered since it started.",
+            [({"queue": queue}, number) for queue, number in sorted(knocks.items())],
+        ),
+        _gauge(
+            "retro_worker_seconds",
+            "For how long it has held buckets since it started.",
+            [({"queue": queue}, spent) for queue, spent in sorted(seconds.items())],
+        ),
+        _gauge(
+            "retro_worker_outcomes",
+            "What became of reviews and letters in its hands since it started.",
+            [({"outcome": outcome}, number) for outcome, number in sorted(outcomes.items())],
+        ),
+    ]
+
+
+def _of_engine(state: EngineState) -> list[MetricFamily]:
+    waiting = [({"queue": queue, "state": "waiting"}, n) for queue, n in state.waiting.items()]
+    answered = [({"queue": queue, "state": "answered"}, n) for queue, n in state.answered.items()]
+    return [
+        _gauge("retro_knocks", "Knocks that wait and that are being answered.", [*waiting, *answered]),
+        _gauge("retro_stalled_knocks", "Knocks whose worker gives no sign of life.", [({}, state.stalled)]),
+        _gauge("retro_workers", "Workers that give signs of life.", [({}, state.workers)]),
     ]
 
 

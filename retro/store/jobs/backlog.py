@@ -9,6 +9,7 @@ from sqlalchemy import Integer, and_, func, literal, or_, select, text
 from retro.store.books.positions import book
 from retro.store.books.shared_marks import buckets_behind
 from retro.store.jobs.claims import QUEUE
+from retro.store.jobs.outbox import FLEET
 from retro.store.jobs.outbox import QUEUE as LETTERS
 from retro.store.jobs.reviews import IS_AGAIN, IS_DUE, IS_LATE, IS_PARKED, IS_WAITING
 from retro.store.jobs.tables import enrolments, outbox, reviews
@@ -132,10 +133,10 @@ def ripe_buckets(conn: Connection, now: int) -> list[int]:
 
 
 def letter_buckets(conn: Connection, now: int) -> list[int]:
-    """The buckets whose agents have a letter that can be sent, or whose sender is dead, in order."""
+    """The buckets whose agents have a letter of their own that can be sent, or whose sender is dead, in order."""
     numbers = _numbers()
     reasons = (
-        _some(outbox, numbers, LETTERS.is_free, outbox.c.not_before <= now),
+        _some(outbox, numbers, LETTERS.is_free, outbox.c.not_before <= now, outbox.c.digest != FLEET),
         _some(outbox, numbers, LETTERS.is_expired(now, alone=False)),
     )
     return sorted(conn.execute(select(numbers.c.bucket).where(or_(*reasons))).scalars())

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Select
 
+    from retro.store.jobs.queue import BucketHolder
+
 __all__ = [
     "QUEUE",
     "Whole",
@@ -253,13 +255,17 @@ def fail(conn: Connection, review: Review, reason: str, *, not_before: int | Non
     _through(conn, review, owner=None, leased_until=None, reason=reason, **values)
 
 
-def rescue(conn: Connection, now: int, max_attempts: int, *, alone: bool) -> list[Review]:
+def rescue(
+    conn: Connection, now: int, max_attempts: int, *, alone: bool, holder: BucketHolder | None = None
+) -> list[Review]:
     """Free what a dead process held: leases that ran out, or, when we are alone, every one. Gives those rows.
+
+    `holder`: of the bucket alone that we hold, and there whatever was held with it.
 
     What has killed its process too often is parked: a review that exhausts the memory would do so for ever, and
     nobody would be left to note a failure.
     """
-    query = columns().where(reviews.c.key.in_(QUEUE.expired_keys(now, alone=alone)))
+    query = columns().where(reviews.c.key.in_(QUEUE.expired_keys(now, alone=alone, holder=holder)))
     orphans = [review_of(row) for row in QUEUE.candidates(conn, query)]
     spent = [review.key for review in orphans if review.attempts >= max_attempts]
     died = f"the process that made it died {max_attempts} times"
@@ -268,7 +274,8 @@ def rescue(conn: Connection, now: int, max_attempts: int, *, alone: bool) -> lis
         ([review.key for review in orphans if review.key not in spent], {"state": "due", "not_before": now}),
     ):
         if keys:
-            freed = update(reviews).where(reviews.c.key.in_(keys), QUEUE.is_expired(now, alone=alone))
+            dead = QUEUE.is_expired(now, alone=alone, holder=holder)
+            freed = update(reviews).where(reviews.c.key.in_(keys), dead)
             conn.execute(freed.values(owner=None, leased_until=None, **values))
     keys = [review.key for review in orphans]
     return [review_of(row) for row in conn.execute(columns().where(reviews.c.key.in_(keys)))] if keys else []

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection
 
+    from retro.store.jobs.queue import BucketHolder
+
 __all__ = [
     "AGENT",
     "ALONE",
@@ -228,12 +230,12 @@ def record(conn: Connection, letters: Sequence[Delivery], state: str, **values: 
             raise LostClaimError(f"the {head.channel} of {head.review_id} was taken over by another process")
 
 
-def rescue(conn: Connection, now: int, *, alone: bool) -> int:
+def rescue(conn: Connection, now: int, *, alone: bool, holder: BucketHolder | None = None) -> int:
     """Letters whose sender is dead are pending again, and say that they may have arrived; how many.
 
     They are sent again: a review that arrives twice under one identity is better than one that never does.
     """
-    free = QUEUE.expired_keys(now, alone=alone).with_for_update(skip_locked=True)
+    free = QUEUE.expired_keys(now, alone=alone, holder=holder).with_for_update(skip_locked=True)
     values = {
         "state": "pending",
         "owner": None,

@@ -19,9 +19,9 @@ The functions build a statement and run it in the caller's transaction; none com
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import and_, bindparam, select, text, true, update
+from sqlalchemy import and_, bindparam, or_, select, text, true, update
 
 from retro.invariant import invariant
 
@@ -30,7 +30,17 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Column, ColumnElement, Connection, Row, Select, Table, TextClause
 
-__all__ = ["LeaseQueue", "any_row"]
+__all__ = ["HOLDER", "BucketHolder", "LeaseQueue", "any_row"]
+
+HOLDER: Final = "bucket:"
+"""How the names of owners begin who hold the bucket of what they take; `retro run` holds none."""
+
+
+class BucketHolder(NamedTuple):
+    """Who works on a bucket, alone of all that hold buckets: nobody else of them lives who took a row of it."""
+
+    bucket: int
+    owner: str
 
 
 def any_row(conn: Connection, *queries: Select[Any]) -> bool:
@@ -144,18 +154,31 @@ class LeaseQueue:
 
     # freeing what the dead held
 
-    def is_expired(self, now: int, *, alone: bool) -> ColumnElement[bool]:
-        """True of rows whose holder is dead: the lease ran out, or we are alone and whoever held it is no more."""
-        return and_(self.is_leased, true() if alone else self.table.c.leased_until <= now)
+    def is_expired(self, now: int, *, alone: bool, holder: BucketHolder | None = None) -> ColumnElement[bool]:
+        """True of rows whose holder is dead: the lease ran out, or we are alone and whoever held it is no more.
 
-    def expired_keys(self, now: int, *, alone: bool) -> Select[tuple[int]]:
-        """The keys of those rows, by the partial index."""
-        expired = select(self.table.c.key).where(self.is_expired(now, alone=alone))
+        Of a bucket that we hold: or another who held the bucket before us has it still, for we would not hold it else.
+        """
+        columns = self.table.c
+        if holder is None:
+            return and_(self.is_leased, true() if alone else columns.leased_until <= now)
+        left_behind = and_(columns.owner.startswith(HOLDER), columns.owner != holder.owner)
+        return and_(
+            self.is_leased, columns.bucket == holder.bucket, or_(columns.leased_until <= now, left_behind)
+        )
+
+    def expired_keys(
+        self, now: int, *, alone: bool, holder: BucketHolder | None = None
+    ) -> Select[tuple[int]]:
+        """The keys of those rows, by a partial index."""
+        expired = select(self.table.c.key).where(self.is_expired(now, alone=alone, holder=holder))
         return expired.order_by(self.table.c.leased_until)
 
-    def has_expired_leases(self, conn: Connection, now: int, *, alone: bool) -> bool:
+    def has_expired_leases(
+        self, conn: Connection, now: int, *, alone: bool, holder: BucketHolder | None = None
+    ) -> bool:
         """Whether the dead hold anything. A read, so that a pass with nothing to rescue writes nothing."""
-        return any_row(conn, self.expired_keys(now, alone=alone))
+        return any_row(conn, self.expired_keys(now, alone=alone, holder=holder))
 
     def leases_of_others(self, conn: Connection, owner: str) -> dict[int, int]:
         """Key -> end of the lease, of everything that other processes hold."""

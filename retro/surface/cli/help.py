@@ -24,6 +24,7 @@ _SECTIONS = {
         "web",
         "tui",
         "fleet",
+        "worker",
         "search",
         "reviews",
         "show",

@@ -1,4 +1,4 @@
-"""`retro fleet`, `positions`, `faults`: what there is."""
+"""`retro positions`, `faults`: what there is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import typer
 from retro.app.questions.bounds import EVERYTHING, ListBounds
 from retro.errors import UsageError
 from retro.surface.cli.context import call
-from retro.surface.cli.pages import PageFormat, PageOutput, answer
 from retro.surface.cli.screen import (
     After,
     Limit,
@@ -48,7 +47,6 @@ PositionName = Annotated[str, typer.Argument(metavar="ID", help="as `retro posit
 def add_to(parent: typer.Typer) -> None:
     """Hang the commands into the tree."""
     parent.add_typer(positions_app, name="positions")
-    parent.command("fleet")(fleet)
     parent.command("faults")(faults)
 
 
@@ -208,29 +206,3 @@ def show_faults(agent: str | None = None, bounds: ListBounds = EVERYTHING) -> No
         call.out(plain_text(f"{place}: {fault.reason}"))
     if not rows and bounds.after is None:
         call.say("no faults: everything that was ingested could be used")
-
-
-def fleet(
-    week: Annotated[
-        str | None, typer.Option("--week", metavar="2026-W47", help="default: the newest that is reviewed")
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="agents listed by name")] = 50,
-    form: PageFormat = "text",
-    output: PageOutput = None,
-) -> None:
-    """Every agent on one page: who wants you, and what the last complete week came to. Reads what is stored.
-
-    Example: retro fleet --format html -o fleet.html
-    """
-    from retro.app.questions.fleet import FleetQuestion
-    from retro.app.questions.fleet import fleet as ask
-    from retro.present.page.fleet import page_of_fleet
-    from retro.safe import clean
-
-    if limit < 1:
-        raise UsageError(f"--limit: {limit} is no number of rows; 1 is the least")
-    question = FleetQuestion(time.time_ns() // 1000, limit, week)
-    report = clean(ask(call.store, call.config, question))
-    if not report.agents:
-        call.say("no agents yet; start with: retro ingest journal FILE, or retro ingest freqtrade DB")
-    answer(report.model_dump(mode="json"), lambda: page_of_fleet(report), form, output)

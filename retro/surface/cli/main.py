@@ -42,7 +42,7 @@ from retro.surface.cli.evaluators import (
     whatif,
 )
 from retro.surface.cli.help import Commands, everywhere
-from retro.surface.cli.operator import agents, backup, explain, find, rule, today, transfer, tui, web
+from retro.surface.cli.operator import agents, backup, explain, find, fleet, rule, today, transfer, tui, web
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,6 +101,7 @@ rule.add_to(app)
 review.add_to(app)
 agents.add_to(app)
 lists.add_to(app)
+fleet.add_to(app)
 checks.add_to(app)
 playbook.add_to(app)
 proposals.add_to(playbook.app)

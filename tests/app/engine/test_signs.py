@@ -166,7 +166,13 @@ def test_a_ping_that_cannot_be_made_harms_nothing_and_names_no_url() -> None:
 def test_the_units_are_sound_and_hardened() -> None:
     units = [
         DEPLOY / name
-        for name in ("retro.service", "retro-once.service", "retro-once.timer", "retro-web.service")
+        for name in (
+            "retro.service",
+            "retro-once.service",
+            "retro-once.timer",
+            "retro-web.service",
+            "retro-worker@.service",
+        )
     ]
     verified = subprocess.run(
         ["systemd-analyze", "verify", *map(str, units)], capture_output=True, text=True, check=False
