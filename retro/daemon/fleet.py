@@ -228,22 +228,15 @@ class Worker:
         store = self.bench.store
         with store.read() as conn:
             schema = engine_schema(conn)
-        url = store.engine.url
-        options = f"{url.query.get('options', '')} -csearch_path={schema}".strip()
-        app = App(
-            connector=PsycopgConnector(
-                conninfo=url.set(drivername="postgresql").render_as_string(hide_password=False),
-                kwargs={
-                    "options": options,
-                    "connect_timeout": 10,
-                    "keepalives_idle": 30,
-                    "tcp_user_timeout": 30_000,  # ms; as the store's own
-                    "application_name": "retro worker",
-                },
-                min_size=2,
-                max_size=self.terms.concurrency + 3,
-            )
+        _, how = store.engine.dialect.create_connect_args(store.engine.url)  # hosts for a failover among it
+        options = f"{how.pop('options', '')} -csearch_path={schema}".strip()
+        limits = {"connect_timeout": 10, "keepalives_idle": 30, "tcp_user_timeout": 30_000}  # as the store's
+        connector = PsycopgConnector(
+            kwargs={**limits, **how, "options": options, "application_name": "retro worker"},
+            min_size=2,
+            max_size=self.terms.concurrency + 3,
         )
+        app = App(connector=connector)
         app.task(name="knock")(self._answer)
         app.periodic(cron=_SWEEP)(app.task(name="sweep", queue="sweep", queueing_lock="sweep")(self.sweep))
         return app

