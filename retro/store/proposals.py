@@ -36,9 +36,11 @@ if TYPE_CHECKING:
     from playbook import Amendment
 
 __all__ = [
+    "UNANSWERED",
     "DamagedProposal",
     "Proposal",
     "adopted",
+    "answer",
     "damaged",
     "on_branch",
     "proposals",
@@ -51,6 +53,8 @@ __all__ = [
     "withdraw",
 ]
 
+UNANSWERED: Final = ("proposed", "open")
+"""The states in which the owner may still say yes or no."""
 proposals: Final = Table(
     "proposals",
     metadata,
@@ -243,6 +247,13 @@ def adopted(conn: Connection, agent: str, proposal: str, now: int) -> None:
     own = proposals.c
     mine = and_(own.agent == key_query(agent), own.id == proposal, own.state == "proposed")
     conn.execute(update(proposals).where(mine).values(state="merged", changed_at=now))
+
+
+def answer(conn: Connection, agent: str, proposal: str, state: str, now: int) -> bool:
+    """The owner's own answer to a proposal, `merged` or `rejected`; False where it had one."""
+    own = proposals.c
+    mine = and_(own.agent == key_query(agent), own.id == proposal, own.state.in_(UNANSWERED))
+    return bool(conn.execute(update(proposals).where(mine).values(state=state, changed_at=now)).rowcount)
 
 
 def record_verdict(conn: Connection, agent: str, proposal: str, verdict: str, now: int) -> None:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import playbook
+from retro.config import load
 from retro.present.page.amendments import describe_change, evidence_in_words
+from retro.store.database import open_store
+from retro.surface.screens.acts import perform
+from retro.surface.screens.catalogue import answer
+from retro.surface.screens.routes import Request
+from tests.surface.web.test_door import house_of
 from tests.worlds import playbook_lives as lives
 from tests.worlds.commands import Retro, retro
 from tests.worlds.playbook_lives import lived
@@ -72,6 +80,30 @@ def test_status_shows_the_whole_address_and_what_would_prove_it_wrong(retro: Ret
     assert head.split() == ["open", "bot", "H-1:", "demote"]
     assert where.strip() == address
     assert wrong.strip() == "wrong if later entry citations speak for it at 10 to 1"
+
+
+def test_an_owner_answers_at_the_terminal_and_on_the_screen_what_no_request_asks(
+    retro: Retro, home: Path
+) -> None:
+    words = configure(home, '[agent.bot]\nplaybook = "rules/BOOK.md"\n', lives.BOOK.encode())
+    retro(*words, "pr")
+    (row,) = retro(*words, "status", "--json").data
+    with closing(open_store(str(home / "retro.db"))) as store:
+        house = house_of(store, load(home / "config.toml", {}))
+        screen = answer(house, Request("proposals", (row["id"],)))
+        assert [verb for _, verb, _ in screen.acts] == ["accept", "decline"]
+        (which,) = {subject for _, _, subject in screen.acts}
+        assert perform(house, "decline", which) == "rejected"
+        assert answer(house, Request("proposals", (row["id"],))).acts == ()
+    refused = retro(*words, "accept", row["id"])
+    assert (refused.code, "is rejected already" in refused.err) == (2, True)
+    with closing(sqlite3.connect(home / "retro.db")) as raw, raw:
+        raw.execute("UPDATE proposals SET state = 'open'")
+    assert retro(*words, "accept", row["id"], "--json").data["state"] == "merged"
+    (rule,) = (
+        r for r in playbook.parse((home / "rules" / "BOOK.md").read_bytes()).heuristics if r.id == "H-1"
+    )
+    assert rule.status == "demoted"
 
 
 def entry(**changed: Any) -> dict[str, Any]:

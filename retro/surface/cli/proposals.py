@@ -1,4 +1,4 @@
-"""`retro playbook propose`, `apply`, `pr` and `status`: amendments from the audit, and what became of them."""
+"""`retro playbook propose`, `apply`, `pr` and `status`, `accept` ...: amendments from the audit, and what became of them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add_to"]
 
+ProposalName = Annotated[str, typer.Argument(metavar="ID", help="as `retro playbook status --json` lists it")]
+OneAgent = Annotated[str | None, typer.Option("--agent", metavar="A", help="whose, where several have it")]
+
 
 def add_to(parent: typer.Typer) -> None:
     """Hang the commands into `retro playbook`."""
@@ -26,6 +29,8 @@ def add_to(parent: typer.Typer) -> None:
     parent.command("pr")(pr)
     parent.command("status")(status)
     parent.command("proposal")(proposal)
+    parent.command("accept")(accept)
+    parent.command("decline")(decline)
 
 
 def propose(
@@ -133,10 +138,8 @@ def status(
 
 
 def proposal(
-    name: Annotated[str, typer.Argument(metavar="ID", help="as `retro playbook status --json` lists it")],
-    agent: Annotated[
-        str | None, typer.Option("--agent", metavar="A", help="whose, where several have it")
-    ] = None,
+    name: ProposalName,
+    agent: OneAgent = None,
     form: PageFormat = "text",
     output: PageOutput = None,
 ) -> None:
@@ -156,6 +159,43 @@ def proposal(
         form,
         output,
     )
+
+
+def accept(name: ProposalName, agent: OneAgent = None) -> None:
+    """Carry a proposal out in the agent's PLAYBOOK.md, and count it as merged. What a request asks is answered there.
+
+    Example: retro playbook accept 0f3a91c2d4e5b6a7
+    """
+    import time
+
+    from retro.app.proposals import answers
+    from retro.app.questions.proposals import proposal as proposal_of
+
+    row = proposal_of(call.store, name, agent)
+    table = call.config.agent.get(row.agent)
+    file = None if table is None or table.playbook is None else Path(table.playbook)
+    _say_answer(row, answers.accept(call.store, row, file, time.time_ns() // 1000))
+
+
+def decline(name: ProposalName, agent: OneAgent = None) -> None:
+    """Say no to a proposal: it comes back only when its odds have grown tenfold.
+
+    Example: retro playbook decline 0f3a91c2d4e5b6a7
+    """
+    import time
+
+    from retro.app.proposals import answers
+    from retro.app.questions.proposals import proposal as proposal_of
+
+    row = proposal_of(call.store, name, agent)
+    _say_answer(row, answers.decline(call.store, row, time.time_ns() // 1000))
+
+
+def _say_answer(row: Proposal, state: str) -> None:
+    if call.json:
+        call.out_json({"agent": row.agent, "id": row.id, "state": state})
+    else:
+        call.out(f"{row.id} is {state}")
 
 
 def _print_status(proposals: Sequence[Proposal]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from retro.app.proposals import answers
+from retro.app.questions.proposals import proposal
 from retro.app.questions.screens.today import mark_seen
 from retro.errors import UnknownError, UsageError
 from retro.store.jobs import interventions, outbox
@@ -12,6 +14,7 @@ from retro.store.jobs import interventions, outbox
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from retro.store.proposals import Proposal
     from retro.surface.screens.house import House
 
 __all__ = ["ACTS", "OwnerAct", "perform"]
@@ -72,12 +75,33 @@ def _seen(house: House, page: str, _: str) -> str:
     return "seen"
 
 
+def _accept(house: House, which: str, _: str) -> str:
+    row = _proposal(house, which)
+    return answers.accept(house.store, row, house.playbook(row.agent), house.clock())
+
+
+def _decline(house: House, which: str, _: str) -> str:
+    return answers.decline(house.store, _proposal(house, which), house.clock())
+
+
+def _proposal(house: House, which: str) -> Proposal:
+    """The proposal of an id and an agent, a space between."""
+    name, _, agent = which.partition(" ")
+    return proposal(house.store, name, agent or None)
+
+
 ACTS: Final = {
     "retry": OwnerAct("Retry", "is made at the next knock", "/reviews", _retry),
     "skip": OwnerAct("Skip", "is passed over for good", "/reviews", _skip, why=True),
     "resend": OwnerAct("Send again", "goes out again at the next knock", "/reviews", _resend),
     "seen": OwnerAct(
         "Mark as seen", "what comes after this page is new the next time", "/", _seen, named=False
+    ),
+    "accept": OwnerAct(
+        "Accept", "changes the agent's PLAYBOOK.md, and counts as merged", "/proposals", _accept
+    ),
+    "decline": OwnerAct(
+        "Decline", "comes back only when its odds have grown tenfold", "/proposals", _decline
     ),
 }
 """Every act there is, by its verb."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retro.app.settlement.lookup import named_agent
@@ -40,6 +41,11 @@ class House:
         """The agent of that name, or the only one; `UnknownError` where there is none."""
         with self.store.read() as conn:
             return named_agent(conn, name)
+
+    def playbook(self, agent: str) -> Path | None:
+        """The agent's PLAYBOOK.md, when the configuration names one."""
+        table = self.config.agent.get(agent)
+        return None if table is None or table.playbook is None else Path(table.playbook)
 
     def currency(self, agent: str) -> str:
         """The base currency of an agent: a position does not say its unit."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from retro.app.proposals.answers import is_asked_elsewhere
 from retro.app.questions import proposals as proposal_questions
 from retro.app.questions import reviews as review_questions
 from retro.app.questions.bounds import ListBounds
@@ -26,6 +27,7 @@ from retro.present.screen import ScreenPlace
 from retro.report import RetrospectiveReport, dump
 from retro.safe import clean
 from retro.store.conditions import Selection
+from retro.store.proposals import UNANSWERED
 from retro.surface.screens.answer import Answer
 from retro.surface.screens.lens import as_of_request
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["proposal", "proposals", "rule", "rules"]
 
 _AUDITS: Final = 200
+_ANSWERS: Final = (("Accept", "accept"), ("Decline", "decline"))
 """Reviews looked through for the newest week: between two of them stand days and positions."""
 
 
@@ -111,4 +114,13 @@ def proposal(house: House, request: Request) -> Answer:
         ScreenPlace("Proposals", ScreenReference("proposals")),
         ScreenPlace(row.id, reference, current=True),
     )
-    return Answer(page, data_as_json(proposal_questions.whole_document(row)), crumbs, command_of(reference))
+    document = data_as_json(proposal_questions.whole_document(row))
+    acts = _ANSWERS if row.state in UNANSWERED and not is_asked_elsewhere(row) else ()
+    which = f"{row.id} {row.agent}"
+    return Answer(
+        page,
+        document,
+        crumbs,
+        command_of(reference),
+        acts=tuple((title, verb, which) for title, verb in acts),
+    )
