@@ -60,7 +60,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(folder)
         for words in (["ingest", "journal", "fleet.jsonl"], ["run", "--once"]):
             assert run(["--config", "config.toml", "-q", *words]) == 0
-        commands = re.findall(r"^\$ retro (.*)", PAGE, re.MULTILINE)
+        commands = re.findall(r"^\$ retro (export .*)", PAGE, re.MULTILINE)
         assert len(commands) >= 2
         for command in commands:
             assert run(["--config", "config.toml", *shlex.split(command)]) == 0, command
