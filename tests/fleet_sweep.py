@@ -140,7 +140,7 @@ class Servers:
         if self.standby is None:
             return self.first
         info = psycopg.conninfo.conninfo_to_dict(self.first)
-        hosts = f"host={info['host']}:{info.get('port', 5432)}&host={self.standby.parent}:5499"
+        hosts = f"host={info['host']},{self.standby.parent}&port={info.get('port', 5432)},5499"
         return f"postgresql://postgres@/postgres?{hosts}&target_session_attrs=read-write"
 
     def fail_over(self) -> float:
