@@ -1,9 +1,9 @@
-"""A fleet under everything that may happen to it, against one SQLite that nothing happens to (F1, F3, F4, F6, F8).
+"""A fleet under everything that may happen to it, against one SQLite that nothing happens to (F1, F4, F5, F6, F8).
 
     python -m tests.fleet_sweep [--agents 10000] [--workers 8] [--no-standby]
 
 Workers review agents on a PostgreSQL with a synchronous standby. Meanwhile two are killed, one is stopped past its
-heart-beat and continued, the engine's tables are truncated, and the primary is killed and its standby promoted. In the end
+heart-beat and continued, the line of one falls silent, the engine's tables are truncated, and the primary is killed and its standby promoted. In the end
 every document has the bytes that SQLite gives, each review has taken effect once, no acknowledged one is missing, and no
 letter was sent more than twice.
 """
@@ -19,16 +19,17 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import psycopg
-from sqlalchemy import make_url
+from sqlalchemy import and_, make_url, select
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 
 from retro.app.context import Consequence
@@ -37,6 +38,7 @@ from retro.daemon.notify import Notifier
 from retro.deliver.channel import Message, Outcome, Sent
 from retro.periods import DAY, HOUR
 from retro.store.database import Store, open_store
+from retro.store.jobs import tables
 from tests.worlds.service_world import MONDAY, Recorder, World, life
 
 WHEN = MONDAY + DAY + 2 * HOUR
@@ -49,7 +51,6 @@ EFFECTS = (
     "CREATE TABLE mails (review text, revision bigint, recipient text, digest text)"
 )
 TAKEN_OVER_S = 90
-STALL_S = 25
 
 
 # one worker
@@ -174,6 +175,43 @@ def connected(url: str) -> psycopg.Connection[Any]:
     raise SystemExit(f"nobody takes writes at {url}")
 
 
+class Line(threading.Thread):
+    """A socket that leads to a server's, and falls silent when told: nothing is closed, and nothing comes through."""
+
+    def __init__(self, folder: Path, target: str) -> None:
+        super().__init__(daemon=True)
+        folder.mkdir()
+        self.folder, self.target, self.silent = folder, target, False
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres@/postgres?host={self.folder}"
+
+    def run(self) -> None:
+        asyncio.run(self._lead())
+
+    async def _lead(self) -> None:
+        server = await asyncio.start_unix_server(self._join, str(self.folder / ".s.PGSQL.5432"))
+        await server.serve_forever()
+
+    async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            back, forth = await asyncio.open_unix_connection(self.target)
+        except OSError:
+            writer.close()
+            return
+        await asyncio.gather(self._pump(reader, forth), self._pump(back, writer), return_exceptions=True)
+
+    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        while chunk := await source.read(65_536):
+            while self.silent:  # noqa: ASYNC110  another thread says so
+                await asyncio.sleep(0.05)
+            sink.write(chunk)
+            await sink.drain()
+        sink.close()
+
+
 # the sweep
 
 
@@ -184,13 +222,12 @@ def tell(world: World, names: list[str]) -> None:
 
 def documents(store: Store) -> dict[str, str]:
     """Review -> digest of its document, of all that are done."""
-    query = (
-        "SELECT r.id, d.document FROM reviews r JOIN review_documents d"
-        " ON d.review = r.key AND d.revision = r.revision WHERE r.state = 'done'"
-    )
+    r, d = tables.reviews.c, tables.documents.c
+    newest = and_(d.review == r.key, d.revision == r.revision)
+    query = select(r.id, d.document).join(tables.documents, newest).where(r.state == "done")
     with store.read() as conn:
-        rows = conn.exec_driver_sql(query).all()
-    return {name: hashlib.sha256(repr(text).encode()).hexdigest() for name, text in rows}
+        rows = conn.execute(query).all()
+    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in rows}
 
 
 class Fleet:
@@ -199,10 +236,13 @@ class Fleet:
     def __init__(self, servers: Servers, folder: Path, workers: int, total: int) -> None:
         self.servers, self.folder, self.total = servers, folder, total
         self.began = time.time()
+        info = psycopg.conninfo.conninfo_to_dict(servers.first)
+        self.line = Line(folder / "line", f"{info['host']}/.s.PGSQL.{info.get('port', 5432)}")
         self.processes = [self._start(number) for number in range(workers)]
 
     def _start(self, number: int) -> subprocess.Popen[bytes]:
-        words = ["--as-worker", self.servers.url, str(self.folder), str(self.began)]
+        url = self.line.url if number == 3 else self.servers.url
+        words = ["--as-worker", url, str(self.folder), str(self.began)]
         with (self.folder / f"worker-{number}.log").open("wb") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "tests.fleet_sweep", *words], stdout=log, stderr=log
@@ -232,8 +272,8 @@ class Fleet:
                 time.sleep(0.2)
         return time.monotonic() - began
 
-    def kill_at_work(self, number: int) -> float:
-        """Kill a worker while it holds something; seconds until that is free."""
+    def at_work(self, number: int, act: Callable[[], object]) -> float:
+        """Do something to a worker while it holds a review; seconds until that is free."""
         process = self.processes[number]
         query = "SELECT count(*) FROM reviews WHERE state = 'running' AND owner LIKE %s"
         with connected(self.servers.url) as conn:
@@ -242,7 +282,7 @@ class Fleet:
                 if row and row[0]:
                     break
                 time.sleep(0.02)
-        process.kill()
+        act()
         return self.freed_after_s(process.pid)
 
     def end(self) -> list[int]:
@@ -252,17 +292,26 @@ class Fleet:
         return [process.wait(90) for process in self.processes]
 
 
+def taken_over(seconds: float) -> str:
+    assert seconds <= TAKEN_OVER_S, f"{seconds:.0f} s"
+    return f"{seconds:.0f} s"
+
+
 def disturbed(fleet: Fleet, servers: Servers) -> Iterator[str]:
     """Everything that happens, in order; what each came to."""
     fleet.until(0.1)
-    yield f"worker killed: what it held was free after {fleet.kill_at_work(0):.0f} s"
+    first, second, third = fleet.processes[:3]
+    yield f"worker killed: what it held was free after {taken_over(fleet.at_work(0, first.kill))}"
     fleet.until(0.25)
-    yield f"another killed: free after {fleet.kill_at_work(1):.0f} s"
+    yield f"another killed: free after {taken_over(fleet.at_work(1, second.kill))}"
     fleet.until(0.4)
-    fleet.processes[2].send_signal(signal.SIGSTOP)
-    time.sleep(STALL_S)
-    fleet.processes[2].send_signal(signal.SIGCONT)
-    yield f"worker stopped for {STALL_S} s and continued"
+    freed_s = fleet.at_work(2, lambda: third.send_signal(signal.SIGSTOP))
+    third.send_signal(signal.SIGCONT)
+    yield f"worker stopped: free after {taken_over(freed_s)}; continued"
+    fleet.until(0.5)
+    freed_s = fleet.at_work(3, lambda: setattr(fleet.line, "silent", True))
+    fleet.line.silent = False
+    yield f"line silent: free after {taken_over(freed_s)}; heard again"
     fleet.until(0.6)
     with connected(servers.url) as conn:
         conn.execute(
@@ -325,7 +374,9 @@ def check(servers: Servers, folder: Path, workers: int, names: list[str], expect
     finally:
         codes = fleet.end()
     assert sorted(codes) == [-9, -9, *[0] * (workers - 2)], codes
-    assert documents(store) == expected, "other bytes than on SQLite"
+    got = documents(store)
+    other = sorted(name for name in expected.keys() | got.keys() if got.get(name) != expected.get(name))
+    assert other == [], "not the bytes of SQLite"
     with connected(servers.url) as conn:
         effects = Counter(conn.execute("SELECT review, revision FROM effects").fetchall())
         mails = conn.execute("SELECT review, revision, recipient, digest FROM mails").fetchall()

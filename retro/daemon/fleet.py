@@ -273,13 +273,15 @@ class Worker:
         if self._engine is None:
             return
         jobs = self._engine.job_manager
+        knocks: list[Knock] = []
         for job in await jobs.get_stalled_jobs(seconds_since_heartbeat=_DEAD_S):
             with contextlib.suppress(Exception):  # another sweep was faster
                 # not put back: its worker may live, and would then end the knock that another answers
                 await jobs.finish_job(job, status=_failed(), delete_job=True)
                 self.bench.log("knock_taken_over", level="warning", knock=str(job.lock))
+                if job.task_name == "knock":  # what was held there is leased still, and no sweep would look
+                    knocks.append(Knock(**job.task_kwargs))
         await jobs.prune_stalled_workers(seconds_since_heartbeat=_DEAD_S * 3)
-        knocks: list[Knock] = []
         if timestamp % _HOURLY_S >= _HOURLY_S - 30:  # once an hour, whichever worker sweeps then
             knocks.append(Knock("stream", None))
         await asyncio.to_thread(sweep, self.bench, lambda knock, _: knocks.append(knock))

@@ -123,14 +123,18 @@ def test_f8_what_the_engine_loses_the_next_sweep_asks_for_again(world: World) ->
     assert len(documents(world)) >= 2 * len(AGENTS)
 
 
-def test_a_knock_that_died_with_its_worker_is_taken_from_it(world: World) -> None:
-    """Its row says that it is being answered; nobody answers it, and its lock would keep its bucket for ever."""
+def test_a_knock_that_died_with_its_worker_is_taken_from_it_and_what_it_held_is_made(world: World) -> None:
+    """Its row says that it is being answered, and the review that it is leased: neither is waited for."""
+    bucket = bucket_of("ash")
+    world.owe()
+    with world.store.write() as conn:
+        assert claims.claim(conn, f"{HOLDER}dead", world.clock(), world.bench().lease, limit=9, bucket=bucket)
     worker = worker_of(world)
 
     async def died() -> None:
         async with worker.opened():
-            await worker.ask(Knock("stream", bucket_of("ash")))
-            await worker.ask(Knock("stream", bucket_of("ash")))
+            await worker.ask(Knock("stream", bucket))
+            await worker.ask(Knock("stream", bucket))
 
     asyncio.run(died())
     engine_rows(world.store, "UPDATE procrastinate_jobs SET status = 'doing'")
@@ -139,7 +143,7 @@ def test_a_knock_that_died_with_its_worker_is_taken_from_it(world: World) -> Non
     work_to_the_end(world)
     with world.store.read() as conn:
         assert engine_state(conn)[:3] == ({}, {}, 0)
-    assert [event["knock"] for event in world.events("knock_taken_over")] == [f"stream-{bucket_of('ash')}"]
+    assert [event["knock"] for event in world.events("knock_taken_over")] == [f"stream-{bucket}"]
     assert len(documents(world)) >= 2 * len(AGENTS)
 
 
