@@ -164,11 +164,15 @@ def peer(name: str, url: str, workers: int, seconds: float) -> float | None:
     with psycopg.connect(url, autocommit=True) as conn:
         conn.execute("DROP TABLE IF EXISTS effects; CREATE TABLE effects (job bigint)")
     words = [sys.executable, "-m", "benchmarks.fleet", "--as-peer", name, url]
-    subprocess.run([*words, "fill"], check=True, stderr=subprocess.DEVNULL)
+    filled = subprocess.run([*words, "fill"], check=False, stderr=subprocess.PIPE, text=True)
+    if filled.returncode:
+        print(filled.stderr[-500:])
+        return None
     processes = [subprocess.Popen([*words, "work"], stderr=subprocess.DEVNULL) for _ in range(workers)]
     try:
         with psycopg.connect(url, autocommit=True) as conn:
-            while not count(conn):
+            began = time.monotonic()
+            while not count(conn) and time.monotonic() < began + 30:
                 time.sleep(0.1)
             first, began = count(conn), time.monotonic()
             time.sleep(seconds)
@@ -215,10 +219,9 @@ def _procrastinate(url: str, what: str) -> None:
 
 def _dbos(url: str, what: str) -> None:
     """A workflow a review, of one step."""
-    from dbos import DBOS, Queue
+    from dbos import DBOS
 
-    DBOS(config={"name": "peer", "database_url": url, "system_database_url": url})
-    queue = Queue("noop", worker_concurrency=10, polling_interval_sec=0.05)
+    DBOS(config={"name": "peer", "system_database_url": url})
 
     @DBOS.step()
     def leave(job: int) -> None:
@@ -230,9 +233,10 @@ def _dbos(url: str, what: str) -> None:
         leave(job)
 
     DBOS.launch()
+    DBOS.register_queue("noop", worker_concurrency=10, polling_interval_sec=0.05)
     if what == "fill":
-        for job in range(2000):
-            queue.enqueue(noop, job)
+        for job in range(3000):
+            DBOS.enqueue_workflow("noop", noop, job)
         return
     time.sleep(3600)
 
@@ -251,7 +255,7 @@ def _celery(url: str, what: str) -> None:
             conn.execute("INSERT INTO effects VALUES (%s)", (job,))
 
     if what == "fill":
-        for job in range(2000):
+        for job in range(3000):
             noop.delay(job)
         return
     app.worker_main(["worker", "--pool=solo", "--loglevel=ERROR", "--without-gossip", "--without-mingle"])
@@ -314,7 +318,9 @@ def report(url: str, folder: Path, arguments: argparse.Namespace) -> None:
     for name in arguments.peer:
         rate = peer(name, url, 4, arguments.seconds)
         print(
-            f"{name} no-op, 4 workers  " + ("not installed" if rate is None else f"{rate:7.1f}/s"), flush=True
+            f"{name} no-op, 4 workers  "
+            + ("not installed, or it failed" if rate is None else f"{rate:7.1f}/s"),
+            flush=True,
         )
     store.close()
 
