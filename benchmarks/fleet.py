@@ -59,7 +59,7 @@ def as_worker(url: str, folder: Path, sleep_s: float) -> None:
         wholes = [(one.review, claims.Whole("facts", "digest", "{}")) for one in staged]
         claims.finish_wholes(conn, wholes, now)
 
-    engine.compute, engine.commit_all = compute, commit  # type: ignore[assignment]
+    vars(engine).update(compute=compute, commit_all=commit)
     store = open_store(url)
     began = time.time()
     world = World(store, folder)
@@ -223,20 +223,22 @@ def _dbos(url: str, what: str) -> None:
 
     DBOS(config={"name": "peer", "system_database_url": url})
 
-    @DBOS.step()
     def leave(job: int) -> None:
         with psycopg.connect(url, autocommit=True) as conn:
             conn.execute("INSERT INTO effects VALUES (%s)", (job,))
 
-    @DBOS.workflow()
+    step = DBOS.step()(leave)
+
     def noop(job: int) -> None:
-        leave(job)
+        step(job)
+
+    flow = DBOS.workflow()(noop)
 
     DBOS.launch()
     DBOS.register_queue("noop", worker_concurrency=10, polling_interval_sec=0.05)
     if what == "fill":
         for job in range(3000):
-            DBOS.enqueue_workflow("noop", noop, job)
+            DBOS.enqueue_workflow("noop", flow, job)
         return
     time.sleep(3600)
 
@@ -249,14 +251,14 @@ def _celery(url: str, what: str) -> None:
     app = Celery("peer", broker=broker)
     app.conf.update(task_acks_late=True, worker_prefetch_multiplier=1)
 
-    @app.task(name="noop", ignore_result=True)
     def noop(job: int) -> None:
         with psycopg.connect(url, autocommit=True) as conn:
             conn.execute("INSERT INTO effects VALUES (%s)", (job,))
 
+    task = app.task(name="noop", ignore_result=True)(noop)
     if what == "fill":
         for job in range(3000):
-            noop.delay(job)
+            task.delay(job)
         return
     app.worker_main(["worker", "--pool=solo", "--loglevel=ERROR", "--without-gossip", "--without-mingle"])
 

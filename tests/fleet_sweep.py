@@ -167,7 +167,8 @@ class Servers:
 
 def connected(url: str) -> psycopg.Connection[Any]:
     """A connection by a URL of ours, which may name two hosts; tried for half a minute."""
-    _, how = PGDialect_psycopg().create_connect_args(make_url(url))
+    dialect: Any = PGDialect_psycopg
+    _, how = dialect().create_connect_args(make_url(url))
     for _ in range(150):
         with suppress(psycopg.OperationalError):
             return psycopg.connect(**how, autocommit=True)

@@ -15,6 +15,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+import msgspec
+
 from retro.app.context import PassSummary
 from retro.app.engine.knocks import Knock, answer, sweep
 from retro.app.intake import sources
@@ -280,7 +282,7 @@ class Worker:
                 await jobs.finish_job(job, status=_failed(), delete_job=True)
                 self.bench.log("knock_taken_over", level="warning", knock=str(job.lock))
                 if job.task_name == "knock":  # what was held there is leased still, and no sweep would look
-                    knocks.append(Knock(**job.task_kwargs))
+                    knocks.append(msgspec.convert(job.task_kwargs, Knock))
         await jobs.prune_stalled_workers(seconds_since_heartbeat=_DEAD_S * 3)
         if timestamp % _HOURLY_S >= _HOURLY_S - 30:  # once an hour, whichever worker sweeps then
             knocks.append(Knock("stream", None))

@@ -51,7 +51,7 @@ def cohort_evidence(cohort: ArrayLike, week: ArrayLike, value: ArrayLike) -> Coh
     first = int(at.min())
     shape = len(name), int(at.max()) - first + 1
     cell = row * shape[1] + (at - first)
-    sums = np.bincount(cell, outcome, shape[0] * shape[1]).reshape(shape)
+    sums = np.bincount(cell, outcome, shape[0] * shape[1]).reshape(shape).astype(np.float64, copy=False)
     counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
     grid = betting.WeekGrid(first, sums, counts)
     told = np.nonzero(counts)
