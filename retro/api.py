@@ -338,13 +338,18 @@ class Mirror(Lists, ClaimAnswers, LibraryAnswers, Estates):
     # the audit of the playbook
 
     def playbook_audit(
-        self, agent: str | None = None, *, as_of: str | datetime | None = None, history: bool = False
+        self,
+        agent: str | None = None,
+        *,
+        as_of: str | datetime | None = None,
+        history: bool = False,
+        where: str = "",
     ) -> list[dict[str, Any]]:
         """The citation audit of a life, as `retro playbook audit --json` prints it; `history`: with every week."""
         from retro.app.questions import audit  # noqa: PLC0415  as above
 
-        question = audit.AuditQuestion(agent=self._agent(agent), as_of=stated_instant(as_of), history=history)
-        return audit.audit_document(self.experience, question)
+        agent, at = self._agent(agent), stated_instant(as_of)
+        return audit.narrowed_audit(self.experience, where, agent=agent, as_of=at, history=history)
 
     def playbook_ripening(
         self, agent: str | None = None, *, as_of: str | datetime | None = None

@@ -17,7 +17,8 @@ __all__ = ["Lists"]
 class Lists:
     """What is stored, in lists: `after` names the row that ended the one before, `limit` says how many (None: all).
 
-    `newest` turns the order round.
+    `newest` turns the order round. `where` is what stands after `--where` on the command line, `sort` after `--sort`
+    (docs/screens.md); `FilterError` names the word that makes no sense.
     """
 
     store: Store
@@ -28,12 +29,16 @@ class Lists:
         agent: str | None = None,
         *,
         state: str | None = None,
+        where: str = "",
         limit: int | None = None,
         after: str | None = None,
         newest: bool = False,
     ) -> list[dict[str, Any]]:
         """Reviews that are owed or made, as `retro reviews --json` prints them; `after` is a review's id."""
-        question = reviews.ReviewsQuestion(agent, state, ListBounds(limit, after, newest))
+        from retro.app.questions.lists.filters import REVIEWS, owner_selection  # noqa: PLC0415  as below
+
+        selection = owner_selection(self.experience.config, where, REVIEWS)
+        question = reviews.ReviewsQuestion(agent, state, ListBounds(limit, after, newest), selection)
         return [
             reviews.overview_of(review).document() for review in reviews.every_review(self.store, question)
         ]
@@ -44,6 +49,8 @@ class Lists:
         self,
         agent: str | None = None,
         *,
+        where: str = "",
+        sort: str = "",
         limit: int | None = None,
         after: str | None = None,
         newest: bool = False,
@@ -51,10 +58,14 @@ class Lists:
         """An agent's positions, as `retro positions --json` prints them; `after` is a position's id."""
         from retro.app.questions import positions  # noqa: PLC0415  the book is loaded by who asks for it
         from retro.app.questions.experience import facts_and_settings  # noqa: PLC0415  as above
+        from retro.app.questions.lists.filters import POSITIONS, owner_selection  # noqa: PLC0415  as above
 
         record, settings = facts_and_settings(self.experience, self.experience.agent(agent))
+        selection = owner_selection(self.experience.config, where, POSITIONS, sort)
         bounds = ListBounds(limit, after, newest)
-        rows = rows_of(lambda part: positions.positions(self.store, record, settings, part), bounds)
+        rows = rows_of(
+            lambda part: positions.positions(self.store, record, settings, part, selection), bounds
+        )
         return [row.document() for row in rows]
 
     def faults(

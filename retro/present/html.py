@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from retro.figures import DASH, duration, moment, money_of, percent
+from retro.figures import DASH, percent
 from retro.present.charts.bars import forest, waterfall
 from retro.present.charts.days import calendar, equity_curve
 from retro.present.charts.diagrams import drawn_diagram
@@ -14,15 +14,14 @@ from retro.present.charts.odds import odds_by_week
 from retro.present.charts.spark import sparkline
 from retro.present.charts.trajectory import position_path
 from retro.present.environment import environment_of, markup
-from retro.present.page.blocks import tone_of
-from retro.present.path import path_stops
+from retro.present.page.screens.stops import stop_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jinja2 import Environment
 
-    from retro.present.page.blocks import Bars, Days, OddsChart, OddsLine, Page, PathChart, Tone, Verdicts
+    from retro.present.page.blocks import Bars, Days, OddsChart, OddsLine, Page, PathChart, Verdicts
     from retro.present.page.diagrams import Diagram
     from retro.present.references import Reference
 
@@ -84,37 +83,6 @@ def _path(block: PathChart, ident: str, rows: str = "") -> str:
     )
 
 
-class _StopRow(NamedTuple):
-    """A stop of a path in words: its instant, how long after the entry, the PnL, and which moment it is."""
-
-    at: str
-    moment: str
-    after: str
-    pnl: str
-    tone: Tone
-    kind: str
-    name: str
-
-
-def _stops(block: PathChart) -> list[_StopRow]:
-    """The rows of a path's table, one for each point of its drawing."""
-    start, end = block.window or (0.0, float("inf"))
-    stops = [stop for stop in path_stops(block.position) if start <= stop.seconds <= end]
-    money = money_of(block.unit, [stop.pnl for stop in stops])
-    return [
-        _StopRow(
-            stop.at,
-            moment(stop.at),
-            duration(stop.seconds),
-            money.change(stop.pnl),
-            tone_of(stop.pnl),
-            stop.kind,
-            stop.name,
-        )
-        for stop in stops
-    ]
-
-
 def _diagram(block: Diagram, ident: str) -> str:
     return markup(drawn_diagram(block, ident=ident))
 
@@ -134,7 +102,7 @@ _FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "equity": _equity,
     "strip": _strip,
     "path": _path,
-    "stops": _stops,
+    "stops": stop_rows,
     "diagram": _diagram,
     "percent": _percent,
     "spark": _spark,

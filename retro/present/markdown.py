@@ -233,8 +233,5 @@ def _days(block: Days) -> str:
 
 def _drawing(block: PathChart) -> str:
     """The path in characters; only figures and our own words stand in it, so that a code block is safe."""
-    lines = [
-        "".join(span.text for span in spans).rstrip()
-        for spans in drawn_path(block.position, _WIDE, block.unit)
-    ]
+    lines = ["".join(span.text for span in spans).rstrip() for spans in drawn_path(block, _WIDE)]
     return "\n".join(["```text", *lines, "```"])

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from retro.api import open as open_mirror
+from retro.app.questions.experience import Experience
 from retro.app.questions.lists.spreadsheet import COLUMNS
+from retro.config import Config
+from retro.errors import FilterError
 from retro.model import Position
 from retro.report import PositionRetrospective
+from retro.store.database import open_store
+from retro.surface.mcp.subjects.lists import ListTools
 from tests.worlds.commands import Retro, event, retro, round_trip, sample_db
 from tests.worlds.freqtrade_databases import D, Order, Trade, write
 
@@ -280,3 +287,41 @@ def test_a_list_is_narrowed_and_sorted(sample_db: Path, retro: Retro) -> None:
     assert (refused.code, refused.out) == (2, "")
     assert "filter: pnl: 'x' is not a number" in refused.err
     assert "none of the" in retro("--db", sample_db, "positions", "--where", "nowhere").err
+
+
+def test_a_filter_says_the_same_in_python_to_a_model_and_at_the_terminal(
+    sample_db: Path, retro: Retro
+) -> None:
+    """One grammar: what is typed after --where is `where` elsewhere."""
+    words, kind = "pnl<0 -open", "kind:weekly ended<2026-03"
+    with closing(open_store(str(sample_db), create=False)) as store:
+        mirror = open_mirror(str(sample_db))
+        tools = ListTools(Experience(store, Config()))
+        lost = retro("--db", sample_db, "positions", "--where", words, "--json").data
+        assert mirror.positions(where=words) == lost
+        asked = tools.list_positions(where=words, detail=True)
+        assert asked["total"] == len(asked["positions"]) == len(lost) > 1
+        assert {row["position_id"] for row in asked["positions"]} == {row["position_id"] for row in lost}
+        weeks = retro("--db", sample_db, "reviews", "--where", kind, "--json").data
+        assert mirror.reviews(where=kind) == weeks
+        assert tools.list_reviews(where=kind, detail=True)["reviews"] == weeks[::-1]
+        audit = mirror.playbook_audit()
+        for text, meant in (
+            (
+                "verdict:demote n>=3",
+                lambda row: row["recommendation"]["kind"] == "demote" and row["evaluated_count"] >= 3,
+            ),
+            (
+                "-role:exit h-1",
+                lambda row: (
+                    row["role"] == "entry"
+                    and "h-1" in f"{row['heuristic_id']} {row['heuristic_text']}".lower()
+                ),
+            ),
+            ("avg<0", lambda row: (row["avg_pnl_per_citation"] or 0) < 0),
+        ):
+            rows = [row for row in audit if meant(row)]
+            assert mirror.playbook_audit(where=text) == rows
+            assert retro("--db", sample_db, "playbook", "audit", "--where", text, "--json").data == rows
+        with pytest.raises(FilterError, match="demoted"):
+            mirror.playbook_audit(where="verdict:demoted")

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from retro.app.questions.document import documents_of
 from retro.app.questions.experience import MemoryQuestion, facts_and_settings
+from retro.app.questions.lists.filters import RULES, owner_selection
+from retro.app.questions.lists.rules import rule_places
 from retro.app.settlement.audit import audit_life, citations_of_life
 from retro.app.settlement.settle import settled_book
 from retro.periods import day_of, parse_instant, week_name, week_of, week_start
 from retro.report.heuristic import Ripeness
+from retro.store.conditions import EVERY_ROW
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from retro.app.settlement.settings import AgentSettings
     from retro.evaluate.audit.bets import WeekLook
     from retro.report import HeuristicReport
+    from retro.store.conditions import Selection
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
@@ -27,9 +31,11 @@ __all__ = [
     "AuditedLife",
     "audit_document",
     "audited",
+    "narrowed_audit",
     "ripening",
     "ripening_document",
     "row_document",
+    "selected_life",
 ]
 
 
@@ -47,18 +53,36 @@ class AuditedLife:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditQuestion(MemoryQuestion):
-    """The audit of one agent's life; `history`: with every complete week."""
+    """The audit of one agent's life; `history`: with every complete week. `selection` narrows and orders its rows."""
 
     history: bool = False
+    selection: Selection = EVERY_ROW
 
 
 def audit_document(experience: Experience, question: AuditQuestion) -> list[dict[str, Any]]:
     """The rows as `retro playbook audit --json` prints them, by the playbook that the configuration names."""
     agent, settings = facts_and_settings(experience, question.agent)
     life = audited(experience.store, agent, settings, as_of=question.as_of, history=question.history)
+    life = selected_life(life, question.selection)
     if not question.history:
         return [row_document(row) for row in life.rows]
     return [row_document(row, weeks) for row, weeks in zip(life.rows, life.weeks, strict=True)]
+
+
+def narrowed_audit(
+    experience: Experience, where: str, *, agent: str, as_of: int | None, history: bool
+) -> list[dict[str, Any]]:
+    """The same of the rules that a filter asks for; `FilterError` names the word of it that makes no sense."""
+    selection = owner_selection(experience.config, where, RULES)
+    question = AuditQuestion(agent=agent, as_of=as_of, history=history, selection=selection)
+    return audit_document(experience, question)
+
+
+def selected_life(life: AuditedLife, selection: Selection) -> AuditedLife:
+    """The rows that a selection asks for, in its order, each with its weeks."""
+    places = rule_places(life.rows, selection)
+    weeks = [life.weeks[place] for place in places] if life.weeks else []
+    return AuditedLife([life.rows[place] for place in places], weeks, life.known_until)
 
 
 def ripening_document(experience: Experience, question: MemoryQuestion) -> list[dict[str, Any]]:

@@ -298,7 +298,8 @@ class PathView:
 class PathChart:
     """A position's path: entry, checkpoints, best exit, exit, and its `result`; a `small` one is one of many.
 
-    `window`: only this part of it is drawn, in seconds since the entry; `views` lead to other parts.
+    `window`: only this part of it is drawn, in seconds since the entry; `views` lead to other parts. `cursor` is the
+    stop of that part that somebody points at, from 0 on.
     """
 
     position: PositionRetrospective
@@ -309,6 +310,7 @@ class PathChart:
     ref: Reference | None = None
     window: tuple[float, float] | None = None
     views: tuple[PathView, ...] = ()
+    cursor: int | None = None
 
 
 Block = FigureList | Table | Prose | Quote | Notes | Bars | Verdicts | OddsChart | Days | PathChart | Diagrams

@@ -6,13 +6,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.figures import money_of, seconds_between
-from retro.present.path import path_points, stepwise
+from retro.present.page.screens.stops import stop_rows
+from retro.present.path import in_window, path_points, stepwise
 from retro.present.scale import amount_ticks, time_ticks
 from retro.present.widths import TextSpan, cells, line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from retro.present.page.blocks import PathChart
+    from retro.present.page.screens.stops import StopRow
     from retro.present.widths import Line
     from retro.report import PositionRetrospective
 
@@ -76,9 +79,10 @@ def odds_line(values: Sequence[float], width: int) -> tuple[str, int]:
 
 
 class _Frame(NamedTuple):
-    """The plane a path is drawn on: seconds to the right, money upwards, in cells of 2 x 4 dots."""
+    """The plane a path is drawn on: seconds from `start` to `end` rightwards, money upwards, in cells of 2 x 4 dots."""
 
-    seconds: float
+    start: float
+    end: float
     low: float
     high: float
     columns: int
@@ -86,7 +90,7 @@ class _Frame(NamedTuple):
 
     def dot(self, seconds: float, amount: float) -> tuple[int, int]:
         """Column and row of the dot nearest to a point, the origin at the top left."""
-        x = seconds / self.seconds if self.seconds > 0 else 0.0
+        x = (seconds - self.start) / (self.end - self.start)
         y = (self.high - amount) / (self.high - self.low)
         return (
             min(max(round(x * (self.columns * 2 - 1)), 0), self.columns * 2 - 1),
@@ -94,37 +98,75 @@ class _Frame(NamedTuple):
         )
 
 
-def drawn_path(position: PositionRetrospective, width: int, currency: str) -> list[Line]:
-    """The PnL trajectory as lines of at most `width` columns: axis, path, entry, checkpoints, best exit, exit."""
-    points = stepwise(path_points(position))
-    marks = _marks(position)
+def drawn_path(block: PathChart, width: int) -> list[Line]:
+    """The PnL trajectory as lines of at most `width` columns: axis, path, entry, checkpoints, best exit, exit.
+
+    Of a part of a life only that; where somebody points at a stop, a line goes through it, and its words stand beneath.
+    """
+    position = block.position
+    path = path_points(position)
+    start, end = block.window or (0.0, max(path[-1][0], 1.0))
+    points = stepwise(in_window(path, (start, end)))
+    marks = [mark for mark in _marks(position) if start <= mark[0] <= end]
     amounts = [0.0, *(pnl for _, pnl in points), *(pnl for _, pnl, _ in marks)]
     low, high = min(amounts), max(amounts)
     if low == high:
         high = low + 1.0
-    money = money_of(currency, [low, high])
+    money = money_of(block.unit, [low, high])
     ticks = amount_ticks(low, high, 6)
     labels = {tick: money.signed(tick) if abs(tick) > 1e-12 else "0" for tick in ticks}
     margin = max(map(cells, labels.values())) + 2
-    frame = _Frame(max(points[-1][0], 1.0), low, high, max(20, width - margin - 4), _ROWS)
-    grid = _traced(points, frame)
-    zero = frame.dot(0, 0.0)[1] // 4
-    rows: list[list[TextSpan]] = [
-        [
-            TextSpan(chr(0x2800 + bits)) if bits else TextSpan("─", "faint") if y == zero else TextSpan(" ")
-            for bits in dots
-        ]
-        for y, dots in enumerate(grid)
-    ]
+    frame = _Frame(start, end, low, high, max(20, width - margin - 4), _ROWS)
+    rows = _dotted(points, frame)
+    stop = _pointed(block, rows, frame)
     for seconds, pnl, glyph in marks:
         x, y = frame.dot(seconds, pnl)
         rows[y // 4][x // 2] = TextSpan(glyph, "strong")
-    named = {frame.dot(0, tick)[1] // 4: labels[tick] for tick in ticks}
+    named = {frame.dot(start, tick)[1] // 4: labels[tick] for tick in ticks}
     out: list[Line] = []
     for y, row in enumerate(rows):
         label = named.get(y, "")
         out.append(line((f"  {label.rjust(margin - 2)} {'┤' if label else '│'}", "faint"), *row))
-    return [*out, *_time_axis(frame, margin), _legend(position, margin)]
+    legend = _legend(position, frozenset(glyph for _, _, glyph in marks), margin)
+    return [*out, *_time_axis(frame, margin), *legend, *_words(stop, margin, width)]
+
+
+def _dotted(points: Sequence[tuple[float, float]], frame: _Frame) -> list[list[TextSpan]]:
+    """The path in braille on the line of nothing won or lost, a cell each."""
+    zero = frame.dot(frame.start, 0.0)[1] // 4
+    return [
+        [
+            TextSpan(chr(0x2800 + bits)) if bits else TextSpan("─", "faint") if y == zero else TextSpan(" ")
+            for bits in dots
+        ]
+        for y, dots in enumerate(_traced(points, frame))
+    ]
+
+
+def _pointed(block: PathChart, rows: list[list[TextSpan]], frame: _Frame) -> StopRow | None:
+    """Draw the line through the stop that is pointed at; gives that stop."""
+    stops = stop_rows(block) if block.cursor is not None else []
+    if block.cursor is None or not stops:
+        return None
+    stop = stops[min(block.cursor, len(stops) - 1)]
+    x, y = frame.dot(stop.seconds, stop.amount)
+    for row in rows:
+        row[x // 2] = TextSpan("┃", "warn")
+    rows[y // 4][x // 2] = TextSpan("╋", "warn")
+    return stop
+
+
+def _words(stop: StopRow | None, margin: int, width: int) -> list[Line]:
+    """What a table of the stops says of one."""
+    if stop is None:
+        return []
+    indent = " " * (margin + 2)
+    spans = line(indent, (f"{stop.moment}  ", "strong"), f"{stop.after}  ", (stop.pnl, stop.tone))
+    if not stop.name:
+        return [spans]
+    if sum(cells(span.text) for span in spans) + cells(stop.name) + 2 <= width:
+        return [line(*spans, f"  {stop.name}")]
+    return [spans, line(indent, stop.name)]
 
 
 def _marks(position: PositionRetrospective) -> list[tuple[float, float, str]]:
@@ -157,7 +199,7 @@ def _traced(points: Sequence[tuple[float, float]], frame: _Frame) -> list[list[i
 def _time_axis(frame: _Frame, margin: int) -> list[Line]:
     axis, labels = ["─"] * frame.columns, [" "] * (frame.columns + 1)
     free = 0
-    for seconds, label in time_ticks(frame.seconds, 8):
+    for seconds, label in time_ticks(frame.end, 8, frame.start):
         x = frame.dot(seconds, frame.low)[0] // 2
         axis[x] = "┬"
         if free <= x <= len(labels) - len(label):
@@ -167,14 +209,12 @@ def _time_axis(frame: _Frame, margin: int) -> list[Line]:
     return [line((f"{indent}└{''.join(axis)}", "faint")), line((f"{indent} {''.join(labels)}", "faint"))]
 
 
-def _legend(position: PositionRetrospective, margin: int) -> Line:
-    words = [f"{ENTRY} entry"]
-    if any(point.pnl is not None for point in position.pnl_trajectory[:-1]):
-        words.append(f"{CHECKPOINT} checkpoint")
-    if position.optimal_exit_at is not None and position.optimal_exit_at != position.path[-1].at:
-        words.append(f"{BEST} best exit")
-        words.append(f"{EXIT} {'now' if position.open else 'exit'}")
-    else:
-        name = "now" if position.open else "exit"
-        words.append(f"{EXIT} {name}, the best moment" if position.optimal_exit_at else f"{EXIT} {name}")
-    return line((f"{' ' * (margin + 2)}{'   '.join(words)}", "faint"))
+def _legend(position: PositionRetrospective, glyphs: frozenset[str], margin: int) -> list[Line]:
+    """What the glyphs mean that were drawn."""
+    last = "now" if position.open else "exit"
+    best = position.optimal_exit_at
+    if best is not None and best == position.path[-1].at:
+        last, glyphs = f"{last}, the best moment", glyphs - {BEST}
+    names = {ENTRY: "entry", CHECKPOINT: "checkpoint", BEST: "best exit", EXIT: last}
+    words = [f"{glyph} {name}" for glyph, name in names.items() if glyph in glyphs]
+    return [line((f"{' ' * (margin + 2)}{'   '.join(words)}", "faint"))] if words else []

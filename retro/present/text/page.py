@@ -115,7 +115,7 @@ def _block(block: Block, width: int) -> list[Line]:
         case Days():
             return _days(block, width)
         case PathChart():
-            return [] if block.small else drawn_path(block.position, width, block.unit)
+            return [] if block.small else drawn_path(block, width)
         case Diagrams():
             return [line(_INDENT, (part, "faint")) for part in wrap(block.words, width - 2) if part]
 

@@ -10,6 +10,7 @@ import typer
 from retro.surface.cli.context import call
 from retro.surface.cli.memory import AgentName, AsOf, instant_of
 from retro.surface.cli.pages import PageFormat, PageOutput, answer
+from retro.surface.cli.screen import Where, selected
 
 if TYPE_CHECKING:
     from retro.app.questions.audit import AuditedLife
@@ -73,20 +74,27 @@ def audit(
     history: Annotated[
         bool, typer.Option("--history", help="every complete week of each, as it stood at that week's end")
     ] = False,
+    where: Where = "",
+    sort: Annotated[
+        str, typer.Option("--sort", metavar="COLUMN", help="by n, avg, sum, won, odds; -odds: greatest first")
+    ] = "",
     form: PageFormat = "text",
     output: PageOutput = None,
 ) -> None:
     """Audit every cited heuristic over the agent's whole life.
 
-    Example: retro playbook audit --agent sample --json
+    Example: retro playbook audit --where "verdict:demote n>=10" --sort avg
     """
-    from retro.app.questions.audit import audited, row_document
+    from retro.app.questions.audit import audited, row_document, selected_life
+    from retro.app.questions.lists.filters import RULES
     from retro.present.page.screens.pages import audit_page
     from retro.present.page.screens.playbook import history_page
 
+    selection = selected(where, RULES, sort)
     agent_record = call.agent(agent)
     settings = call.settings(agent_record)
-    life = audited(call.store, agent_record, settings, as_of=instant_of(as_of), history=history)
+    everything = audited(call.store, agent_record, settings, as_of=instant_of(as_of), history=history)
+    life = selected_life(everything, selection)
     documents = zip(life.rows, life.weeks if history else [None] * len(life.rows), strict=True)
     name = agent_record.name
     answer(
@@ -100,6 +108,8 @@ def audit(
         output,
         ""
         if life.rows
+        else "no rule is so; leave out --where to see all"
+        if everything.rows
         else f"agent {name} has cited nothing, and its playbook has no rule that could have been",
     )
 

@@ -116,10 +116,9 @@ def counter(label: str, *, quiet: bool) -> Iterator[Callable[[int], None] | None
 
 def selected(where: str, rows: FilteredList, sort: str = "") -> Selection:
     """What was typed after --where and --sort, days being the owner's."""
-    from retro.app.questions.lists.filters import selection_of
-    from retro.periods import zone
+    from retro.app.questions.lists.filters import owner_selection
 
-    return selection_of(where, rows, zone(call.config.owner.time_zone), sort=sort)
+    return owner_selection(call.config, where, rows, sort)
 
 
 def screen_rows(

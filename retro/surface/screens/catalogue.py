@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from retro.surface.screens.house import House
     from retro.surface.screens.routes import Request
 
-__all__ = ["SCREENS", "Screen", "answer", "screen_of_request"]
+__all__ = ["MOST_BESIDE", "SCREENS", "Screen", "answer", "screen_of_request"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,9 @@ SCREENS: Final = (
     Screen("service", "Service", "s", "What works, and what does not?", "agents:service", listed=True),
 )
 """Every screen there is."""
+
+MOST_BESIDE: Final = 5
+"""Lives that are laid over one: more lines are not told apart."""
 
 _BY_ADDRESS: Final = {(screen.name, screen.names): screen for screen in SCREENS}
 

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from retro.app.questions.bounds import ListBounds
 from retro.app.questions.lists.filters import selection_of
 from retro.errors import FilterError
-from retro.periods import DAY, format_instant, midnight, parse_instant, zone
+from retro.periods import DAY, day_of, format_instant, midnight, parse_instant, zone
 from retro.present.links import address_of
 from retro.present.references import ScreenReference
 from retro.present.screen import FilterForm, InstantForm
+from retro.surface.screens.routes import Request
 
 if TYPE_CHECKING:
     from retro.app.questions.lists.filters import FilteredList
     from retro.store.conditions import Selection
     from retro.surface.screens.house import House
-    from retro.surface.screens.routes import Request
 
 __all__ = [
     "NEWEST",
     "ROWS",
     "as_of_request",
+    "day_beside",
     "filter_form",
     "instant_form",
+    "limit_of",
     "now_of_request",
     "paging",
     "selection_of_request",
@@ -73,6 +75,19 @@ def as_of_request(house: House, request: Request) -> int | None:
         raise FilterError("as-of: it takes a time such as 2026-03-05 or 2026-03-05T12:00:00Z") from None
 
 
+def day_beside(house: House, instant: str, step: int) -> str | None:
+    """The day so many after (before) the one that is looked at, in the owner's zone; None of now and what lies after it.
+
+    `FilterError` of an instant that is none.
+    """
+    at = as_of_request(house, Request("", query={_AS_OF: instant}))
+    tz = zone(house.config.owner.time_zone)
+    today = day_of(house.clock(), tz)
+    day = today + timedelta(days=1) if at is None else day_of(at, tz)
+    following = day + timedelta(days=step)
+    return None if following > today else following.isoformat()
+
+
 def now_of_request(house: House, request: Request) -> int:
     """The clock, set back for who looks back."""
     as_of = as_of_request(house, request)
@@ -109,12 +124,17 @@ def instant_form(house: House, request: Request) -> InstantForm:
         as_of = as_of_request(house, request)
     except FilterError:
         as_of = None
-    sentence = _LIMITS.get(request.screen, _NOW_ONLY)
+    sentence = limit_of(request.screen)
     others = _others(request, {_AS_OF, "after"})
     if as_of is None:
         return InstantForm(first, today, today, "", sentence, others)
     day = min(max(as_of // DAY, first), today)
     return InstantForm(first, today, day, format_instant(as_of), sentence, others)
+
+
+def limit_of(screen: str) -> str:
+    """What a screen cannot say of an earlier instant, as a sentence."""
+    return _LIMITS.get(screen, _NOW_ONLY)
 
 
 def _others(request: Request, left_out: set[str]) -> tuple[tuple[str, str], ...]:

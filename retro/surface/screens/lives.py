@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 from retro.app.questions import positions as position_questions
 from retro.app.questions import reviews as review_questions
@@ -25,6 +25,7 @@ from retro.report import PositionRetrospective
 from retro.safe import clean
 from retro.store.facts.agents import agents as known_agents
 from retro.surface.screens.answer import Answer
+from retro.surface.screens.catalogue import MOST_BESIDE
 from retro.surface.screens.lens import (
     NEWEST,
     ROWS,
@@ -48,9 +49,6 @@ if TYPE_CHECKING:
     from retro.surface.screens.routes import Request
 
 __all__ = ["position", "positions"]
-
-_BESIDE: Final = 5
-"""Lives that are laid over one: more lines are not told apart."""
 
 
 def positions(house: House, request: Request) -> Answer:
@@ -177,6 +175,6 @@ def _comparison(house: House, agent: str, names: tuple[str, ...], request: Reque
             lives.append(clean(_life(_stored(house.store, agent, name, as_of))))
         except UnknownError:
             absent.append(name)
-    if len(lives) > _BESIDE:
-        raise UsageError(f"at most {_BESIDE} lives are laid over one")
+    if len(lives) > MOST_BESIDE:
+        raise UsageError(f"at most {MOST_BESIDE} lives are laid over one")
     return Comparison(lives, cast("Alignment", align), absent)

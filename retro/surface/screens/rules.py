@@ -8,6 +8,8 @@ from retro.app.proposals.answers import is_asked_elsewhere
 from retro.app.questions import proposals as proposal_questions
 from retro.app.questions import reviews as review_questions
 from retro.app.questions.bounds import ListBounds
+from retro.app.questions.lists.filters import RULES
+from retro.app.questions.lists.rules import rule_places
 from retro.app.questions.screens.biography import rule_biography
 from retro.errors import UnknownError
 from retro.kinds import EPOCH, WEEKLY
@@ -29,7 +31,7 @@ from retro.safe import clean
 from retro.store.conditions import Selection
 from retro.store.proposals import UNANSWERED
 from retro.surface.screens.answer import Answer
-from retro.surface.screens.lens import as_of_request
+from retro.surface.screens.lens import as_of_request, filter_form, selection_of_request
 
 if TYPE_CHECKING:
     from retro.store.jobs.reviews import Review
@@ -58,12 +60,19 @@ def rules(house: House, request: Request) -> Answer:
         ScreenPlace(name, AgentReference(name)),
         ScreenPlace("Rules", RulesReference(name), current=True),
     )
-    rows = audit.document.heuristic_performance
+    everything = audit.document.heuristic_performance
+    rows = [
+        everything[place] for place in rule_places(everything, selection_of_request(house, request, RULES))
+    ]
+    narrowed = audit.document.model_copy(update={"heuristic_performance": rows})
+    documents = [row.model_dump(mode="json") for row in rows]
     return Answer(
-        rules_page(clean(audit.document), audit.review.id),
-        data_as_json([row.model_dump(mode="json") for row in rows]),
+        rules_page(clean(narrowed), audit.review.id, len(everything)),
+        data_as_json(documents),
         crumbs,
         command_of(RulesReference(name)),
+        filters=filter_form(request, RULES),
+        rows=documents,
     )
 
 

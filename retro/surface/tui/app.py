@@ -19,6 +19,8 @@ from retro.surface.tui.palette import KeyProvider, ScreenProvider
 from retro.surface.tui.screen import MirrorScreen
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.binding import BindingType
 
     from retro.present.charts.svg import Palette
@@ -33,7 +35,7 @@ _LIGHT_GROUNDS: Final = frozenset({"7", "15"})
 
 
 class MirrorApp(HouseApp):
-    """The house in a terminal: it reads what is stored, and changes nothing."""
+    """The house in a terminal: reading changes nothing, and what is done is asked for once more."""
 
     TITLE = "The slow mirror"
     ENABLE_COMMAND_PALETTE = False
@@ -43,8 +45,8 @@ class MirrorApp(HouseApp):
         Binding("question_mark", "keys", "keys"),
     ]
 
-    def __init__(self, house: House, start: str = "/") -> None:
-        super().__init__(house)
+    def __init__(self, house: House, start: str = "/", note: Callable[[str], None] | None = None) -> None:
+        super().__init__(house, note)
         self._start = start
         self._pulse = Pulse(house)
         self._beat = ""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from retro.present.widths import Line, TextSpan
     from retro.surface.tui.reader import View
 
-__all__ = ["crumb_line", "key_line", "list_title"]
+__all__ = ["crumb_line", "key_line", "list_title", "past_lines"]
 
 _HOUSE: Final = "The slow mirror"
 _BETWEEN: Final = " / "
@@ -30,6 +30,11 @@ def crumb_line(crumbs: Sequence[str], width: int) -> Line:
     if room < len(_HOUSE):
         return line(" ", (cut(text, width - 1), "strong"))
     return line(" ", (f"{cut(way, room)}{_BETWEEN}", "faint"), (text, "strong"))
+
+
+def past_lines(past: str, width: int) -> list[Line]:
+    """As of when a screen is, for who looks back; else an empty line."""
+    return [line((f" {part}", "warn")) for part in wrap(past, width - 2)] if past else [()]
 
 
 def list_title(page: Page, width: int) -> list[Line]:
@@ -50,17 +55,20 @@ def list_title(page: Page, width: int) -> list[Line]:
     return lines
 
 
-def key_line(view: View | None, width: int, *, deep: bool, listed: bool) -> Line:
+def key_line(
+    view: View | None, width: int, *, deep: bool, listed: bool, more: Sequence[tuple[str, str]] = ()
+) -> Line:
     """The keys of a screen, as many as have room; the ways on that it has itself come first.
 
-    Those to its neighbours are left out: a reader of a list knows them, and others are told by the sheet.
+    Those to its neighbours are left out: a reader of a list knows them, and others are told by the sheet. `more` are
+    keys that this screen alone has, each with what it does.
     """
     steps = () if view is None else view.steps
     keys = [(step.key.lower(), step.title) for step in steps if step.key not in "[]"]
     keys += [("?", "keys")]
     keys += [("esc", "back")] if deep else []
     keys += [("enter", "open"), ("/", "filter")] if listed else [("tab", "next link")]
-    keys += [("g", "go"), (":", "palette"), ("q", "quit")]
+    keys += [*more, ("g", "go"), (":", "palette"), ("q", "quit")]
     spans: list[TextSpan] = []
     room = width
     for key, title in keys:

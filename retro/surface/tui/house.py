@@ -11,6 +11,7 @@ from textual.app import App
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from retro.present.references import PositionReference
     from retro.surface.screens.house import House
 
 __all__ = ["HouseApp"]
@@ -21,12 +22,17 @@ _WEB: Final = "http://mirror.localhost:8600"
 
 
 class HouseApp(App[None]):
-    """A terminal that shows addresses, one upon another. `last` is the one that was looked at before."""
+    """A terminal that shows addresses, one upon another. `last` is the one that was looked at before.
 
-    def __init__(self, house: House) -> None:
+    `note` is told what was done here; None: nothing can be done, only read. `picked` are lives to lay over each other.
+    """
+
+    def __init__(self, house: House, note: Callable[[str], None] | None) -> None:
         super().__init__()
         self.house = house
+        self.note = note
         self.last: str | None = None
+        self.picked: list[PositionReference] = []
 
     @property
     def depth(self) -> int:

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from textual.binding import Binding
 from textual.geometry import Region, Size
 
+from retro.present.page.screens.stops import stop_rows
 from retro.present.text.page import lines_of
 from retro.surface.tui.lines import LinesView
+from retro.surface.tui.path import chart_of, pointed_page
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.events import Resize
 
     from retro.present.page.blocks import Page
+    from retro.present.page.screens.stops import StopRow
     from retro.present.references import Reference
     from retro.present.widths import Line
 
@@ -22,6 +25,9 @@ __all__ = ["PageView"]
 
 _WIDEST: Final = 120
 """Columns beyond which prose is no easier to read: what a terminal prints is no wider either."""
+_PATH: Final = "trajectory"
+_PICTURE: Final = 17
+"""Lines from the title of a path to the words of its cursor."""
 
 
 class PageView(LinesView):
@@ -30,6 +36,8 @@ class PageView(LinesView):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "link(1)", "next link", show=False),
         Binding("shift+tab", "link(-1)", "previous link", show=False),
+        Binding("left", "screen.path('left')", show=False),
+        Binding("right", "screen.path('right')", show=False),
     ]
 
     def __init__(self, **names: Any) -> None:
@@ -40,10 +48,11 @@ class PageView(LinesView):
         self._places: dict[str, int] = {}
         self._link: int | None = None
         self._drawn_for = 0
+        self._cursor: int | None = None
 
     def show(self, page: Page, *, keep: bool = False) -> None:
         """Draw a page from its top; `keep`: from where the reader is, for it is the same page with other figures."""
-        self._page, self._drawn_for = page, 0
+        self._page, self._drawn_for, self._cursor = page, 0, None
         if not keep:
             self._link = None
         self._draw()
@@ -67,6 +76,30 @@ class PageView(LinesView):
     def reference(self) -> Reference | None:
         """What Enter follows."""
         return None if self._link is None else self._links[self._link][1]
+
+    @property
+    def stops(self) -> list[StopRow]:
+        """The stops of the path that is drawn; none where there is no path."""
+        chart = None if self._page is None else chart_of(self._page)
+        return [] if chart is None else stop_rows(chart)
+
+    @property
+    def cursor(self) -> int | None:
+        """The stop that is pointed at."""
+        return self._cursor
+
+    def point(self, cursor: int | None) -> None:
+        """Point at a stop of the path, and have all of its picture in sight; None: at none."""
+        if self._page is None or cursor == self._cursor:
+            return
+        self._cursor, self._drawn_for = cursor, 0
+        self._page = pointed_page(self._page, cursor)
+        self._draw()
+        if cursor is not None and _PATH in self._places:
+            top = self._places[_PATH]
+            height = min(_PICTURE, self.size.height)
+            self.scroll_to_region(Region(0, top, 1, height), animate=False)
+        self.refresh()
 
     def go_to(self, section: str) -> bool:
         """Scroll to a section of the page by its key; whether it has one."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from textual.command import DiscoveryHit, Hit, Provider
 from textual.content import Content
@@ -11,6 +12,7 @@ from retro.present.links import address_of
 from retro.present.references import AgentReference, RulesReference, ScreenReference
 from retro.safe import plain_text
 from retro.store.facts.agents import agents
+from retro.surface.screens.acts import ACTS
 from retro.surface.screens.catalogue import SCREENS
 from retro.surface.tui.keys import KEYS
 
@@ -22,9 +24,20 @@ if TYPE_CHECKING:
     from retro.surface.screens.house import House
     from retro.surface.tui.house import HouseApp
 
-__all__ = ["KeyProvider", "ScreenProvider"]
+__all__ = ["ActProvider", "KeyProvider", "ScreenProvider"]
 
 _FEW: Final = 20
+
+
+class ActingScreen(Protocol):
+    """A screen on which something can be done."""
+
+    @property
+    def acts(self) -> tuple[tuple[str, str, str], ...]:
+        """Title, verb and subject of each."""
+
+    def ask_act(self, verb: str, subject: str) -> None:
+        """Ask once more before it is done."""
 
 
 class ScreenProvider(Provider):
@@ -76,6 +89,30 @@ class ScreenProvider(Provider):
 def _names(house: House) -> list[str]:
     with house.store.read() as conn:
         return [agent.name for agent in agents(conn)]
+
+
+class ActProvider(Provider):
+    """What can be done on the screen that lies beneath; to choose it is not yet to do it."""
+
+    async def discover(self) -> Hits:
+        """All of it."""
+        for title, words, ask in self._acts():
+            yield DiscoveryHit(Content(title), ask, title, words)
+
+    async def search(self, query: str) -> Hits:
+        """What is like what is typed."""
+        matcher = self.matcher(query)
+        for title, words, ask in self._acts():
+            score = matcher.match(title)
+            if score > 0:
+                yield Hit(score, Content(title), ask, title, words)
+
+    def _acts(self) -> list[tuple[str, str, Callable[[], Any]]]:
+        screen = cast("ActingScreen", self.screen)
+        return [
+            (plain_text(title), ACTS[verb].sentence, partial(screen.ask_act, verb, subject))
+            for title, verb, subject in screen.acts
+        ]
 
 
 class KeyProvider(Provider):

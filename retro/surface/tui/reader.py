@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from retro.errors import RetroError, UnknownError
+from retro.periods import format_instant
 from retro.present.page.blocks import Table
 from retro.present.page.screens.pages import absence_page
 from retro.present.screen import plain_page
 from retro.safe import plain_text
 from retro.surface.screens.catalogue import answer, screen_of_request
+from retro.surface.screens.lens import as_of_request, limit_of
 from retro.surface.screens.routes import request_of
 
 if TYPE_CHECKING:
@@ -27,7 +29,8 @@ class View:
     """What an address shows: its page, the way here, the command that prints the same, and ways on by one key.
 
     `rows` is the table of a list that goes on at `later`; None of any other page. `failed`: it could not be read now,
-    and may be later.
+    and may be later. `filtered`: words narrow it. `past` says as of when it is, and what cannot be seen of that; "": it is of now. `acts` are the
+    title, verb and subject of what can be done.
     """
 
     address: str
@@ -40,6 +43,9 @@ class View:
     rows: Table | None = None
     later: str = ""
     failed: bool = False
+    filtered: bool = False
+    past: str = ""
+    acts: tuple[tuple[str, str, str], ...] = ()
 
 
 def view_of(house: House, address: str) -> View:
@@ -66,7 +72,16 @@ def view_of(house: House, address: str) -> View:
         reply.steps,
         _rows(page) if screen.rows else None,
         reply.later,
+        filtered=reply.filters is not None,
+        past=_past(house, request),
+        acts=reply.acts,
     )
+
+
+def _past(house: House, request: Request) -> str:
+    """As of when it is, and what cannot be seen of that."""
+    at = as_of_request(house, request)
+    return "" if at is None else f"As of {format_instant(at)}. {limit_of(request.screen)}"
 
 
 def _rows(page: Page) -> Table | None:

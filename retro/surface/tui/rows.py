@@ -13,6 +13,8 @@ from retro.present.widths import line
 from retro.surface.tui.lines import LinesView
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from textual.events import Resize
 
     from retro.present.page.blocks import Table
@@ -27,6 +29,8 @@ _AHEAD: Final = 60
 _NARROWEST: Final = 20
 """Columns without which nothing is drawn: a window on its way to its size has none."""
 _POINTER: Final = "▸ "
+_PICKED: Final = ("x ", "▸x")
+"""What stands before a row that was picked, and where the place is in it."""
 
 
 class ListView(LinesView):
@@ -51,6 +55,7 @@ class ListView(LinesView):
         self._waiting: int | None = None
         self._to_the_end = False
         self.place = 0
+        self.picked: Collection[Reference] = ()
 
     def show(self, parts: ListParts) -> None:
         """Begin with a list whose first part is there, from its first row."""
@@ -107,10 +112,14 @@ class ListView(LinesView):
         spans = self._parts.line(y, self._width)
         if not spans:
             return line(("  ...", "faint"))
-        if y != self.place:
+        here = y == self.place
+        mark = _POINTER if here else ""
+        if self.picked and self._parts.reference(y) in self.picked:
+            mark = _PICKED[here]
+        if not mark:
             return spans
         first, *following = spans
-        return (first._replace(text=_POINTER + first.text[len(_POINTER) :]), *following)
+        return (first._replace(text=mark + first.text[len(mark) :]), *following)
 
     def is_pointed(self, y: int, reference: Reference) -> bool:  # noqa: ARG002  a row has one place to go to
         """Whether the place is in this row."""

@@ -1,67 +1,53 @@
-"""One screen of the terminal, whatever address it shows: a page, or a list with the page of the row beside it."""
+"""One screen of the terminal with its keys: where each leads from what is shown, and what it does there."""
 
 from __future__ import annotations
 
+from getpass import getuser
 from typing import TYPE_CHECKING, ClassVar, Final
+from urllib.parse import unquote
 
 from textual.binding import Binding
-from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
-from textual.widgets import Input
+from textual.command import CommandPalette
 
+from retro.errors import RetroError
 from retro.present.links import address_of, segment
-from retro.present.page.blocks import Table
-from retro.present.references import ReviewReference, ScreenReference
-from retro.present.widths import line, wrap
+from retro.present.references import PositionReference, ReviewReference, ScreenReference
 from retro.safe import plain_text
-from retro.surface.screens.catalogue import SCREENS
-from retro.surface.tui.block import LineBlock
-from retro.surface.tui.filters import address_with, words_of
-from retro.surface.tui.heads import crumb_line, key_line, list_title
+from retro.surface.screens.acts import ACTS, perform
+from retro.surface.screens.catalogue import MOST_BESIDE, SCREENS
+from retro.surface.screens.lens import day_beside
+from retro.surface.tui.address import AddressScreen
+from retro.surface.tui.filters import (
+    address_at,
+    address_of_part,
+    address_with,
+    instant_of,
+    path_of,
+    whole_address,
+    words_of,
+)
+from retro.surface.tui.keys import why_off
 from retro.surface.tui.lines import LinesView
-from retro.surface.tui.page import PageView
-from retro.surface.tui.parts import ListParts
-from retro.surface.tui.reader import view_of
-from retro.surface.tui.rows import ListView
+from retro.surface.tui.palette import ActProvider
+from retro.surface.tui.path import closer, next_stop
+from retro.surface.tui.prompt import PromptLine
 
 if TYPE_CHECKING:
-    from textual.app import ComposeResult
-    from textual.binding import BindingType
-    from textual.timer import Timer
+    from collections.abc import Sequence
 
-    from retro.surface.tui.house import HouseApp
-    from retro.surface.tui.reader import View
+    from textual.binding import BindingType
+
+    from retro.present.references import Reference
 
 __all__ = ["MirrorScreen"]
 
-_WIDE: Final = 140
-"""From so many columns on the page of a row stands beside its list."""
-_LIST_WIDEST: Final = 100
-_LIST_MORE: Final = 8
-"""Of 140 columns a list takes 78, which shows what 80 show, and its page the 60 that a page needs."""
-_BARE: Final = 62
-"""Below so many columns every one is needed for figures: there is no scroll bar."""
-_ASIDE_S: Final = 0.08
-"""How long a row has to be pointed at before its page is read: who runs through a list waits for none."""
-_NOTICE_S: Final = 5.0
-_LIVE: Final = frozenset({"today", "service"})
-_LETTERS: Final = "dhprea[].om s t x X m".replace(" ", "")
+_LETTERS: Final = "dhprea[]"
+_PATH_KEYS: Final = {"c": "c", "C": "C", "b": "b", "0": "0", "dollar_sign": "$"}
 
 
-class MirrorScreen(Screen[None]):
-    """The screen of an address. It reads in threads of its own, and draws what came of it."""
+class MirrorScreen(AddressScreen):
+    """The screen of an address, and its keys."""
 
-    app: HouseApp
-    AUTO_FOCUS = None
-    CSS = """
-    MirrorScreen { background: $background; }
-    #filter { display: none; border: none; height: 1; padding: 0 1; background: $panel; }
-    #filter.open { display: block; }
-    #list { display: none; width: 1fr; }
-    #list.shown { display: block; }
-    #list.narrow { border-right: solid $panel; }
-    ListView, PageView { height: 1fr; width: 1fr; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "open"),
         Binding("escape", "leave", "back"),
@@ -73,194 +59,57 @@ class MirrorScreen(Screen[None]):
         Binding("y", "copy", "copy"),
         Binding("w", "browse", "browser"),
         Binding("ctrl+r,f5", "read", "read anew"),
-        *(Binding(key, f"press({key!r})", key) for key in _LETTERS),
+        Binding("x", "pick", "pick"),
+        Binding("X", "compare", "compare"),
+        Binding("plus", "closer", "closer"),
+        Binding("less_than_sign", "day(-1)", "a day back"),
+        Binding("greater_than_sign", "day(1)", "a day on"),
+        Binding("at", "instant", "look back"),
+        Binding("full_stop", "acts", "do"),
+        Binding("m", "seen", "seen"),
+        *(Binding(key, f"path({sign!r})", sign) for key, sign in _PATH_KEYS.items()),
+        *(Binding(key, f"press({key!r})", key) for key in (*_LETTERS, "f", "o", "s", "t")),
         *(Binding(key.upper(), f"press({key!r})", key) for key in "dhpre"),
     ]
 
     def __init__(self, address: str) -> None:
-        super().__init__()
-        self.address = address
-        self.view: View | None = None
+        super().__init__(address)
         self._going = False
-        self._notice = ""
-        self._timer: Timer | None = None
 
-    def compose(self) -> ComposeResult:
-        """The way here, the filter, list and page, the keys."""
-        yield LineBlock(id="crumbs")
-        yield Input(id="filter", placeholder="filter, or esc")
-        with Horizontal():
-            with Vertical(id="list"):
-                yield LineBlock(id="head")
-                yield ListView()
-            yield PageView()
-        yield LineBlock(id="keys")
+    def go(self, address: str) -> None:
+        """Show an address upon this one; who looks back goes on looking back."""
+        instant = instant_of(self.address)
+        path, section, place = address.partition("#")
+        self.app.go((address_at(path, instant) if instant else path) + section + place)
 
-    @property
-    def page(self) -> PageView:
-        """The page, whole or beside the list."""
-        return self.query_one(PageView)
+    def off(self, key: str) -> None:
+        """Say why a key does nothing here."""
+        self.say(why_off(key))
 
-    @property
-    def list(self) -> ListView:
-        """The list, where there is one."""
-        return self.query_one(ListView)
-
-    @property
-    def is_listed(self) -> bool:
-        """Whether a list is shown."""
-        return self.view is not None and self.view.rows is not None
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether there is room for the page of a row beside the list."""
-        return self.size.width >= _WIDE
-
-    def on_mount(self) -> None:
-        """Read what the address shows."""
-        self._frame()
-        self.action_read()
-
-    def on_resize(self) -> None:
-        """Another width: another frame."""
-        self._frame()
-
-    def visit(self, address: str) -> None:
-        """Show another address in the place of this one."""
-        self.address = address
-        self.action_read()
-
-    def news(self) -> None:
-        """Something has come in: what is about now is read anew, anything else only says so."""
-        if self.view is None or self.view.screen in _LIVE or self.view.failed:
-            self.action_read()
-        else:
-            self.say("Something has come in since this was read: ctrl+r reads it anew")
-
-    def say(self, text: str) -> None:
-        """A word in place of the keys, for a while."""
-        self._notice = plain_text(text)
-        self._frame()
-        self.set_timer(_NOTICE_S, self._be_quiet)
-
-    # What is read
-
-    def action_read(self) -> None:
-        """Read the address, again where it was read before."""
-        self.run_worker(self._read(self.address), exclusive=True, group="view")
-
-    async def _read(self, address: str) -> None:
-        view = await self._view_of(address)
-        if not self.is_attached or view.address != self.address:
-            return
-        if view.failed and self.view is not None and not self.view.failed:
-            self.say(f"{view.page.headline.result} What stands here was read before.")
-            return
-        again = self.view is not None and self.view.address == view.address
-        self.view = view
-        if view.rows is None:
-            self.page.show(view.page, keep=again)
-            self.page.focus()
-        else:
-            parts = ListParts(view.address)
-            parts.store(0, view.rows, view.later)
-            self.list.show(parts)
-            self.list.focus()
-        self._frame()
-        self._beside()
-
-    def on_list_view_wanted(self, wanted: ListView.Wanted) -> None:
-        """Read a part of the list."""
-        self.run_worker(self._read_part(wanted.part, wanted.address), group="part")
-
-    async def _read_part(self, part: int, address: str) -> None:
-        view = await self._view_of(address)
-        if not self.is_attached:
-            return
-        if view.failed:
-            self.say(view.page.headline.result)
-            self.set_timer(_NOTICE_S, self.list.ask_again)
-            return
-        self.list.store(part, view.rows or Table((), ()), view.later)
-        self._frame()
-
-    def on_list_view_fitted(self) -> None:
-        """The heading stands over the rows."""
-        self._frame()
-
-    def on_list_view_moved(self) -> None:
-        """Another row: its page is read once one stays."""
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_timer(_ASIDE_S, self._beside)
-
-    def _beside(self) -> None:
-        reference = self.list.reference if self.is_listed and self.is_wide else None
-        if reference is not None:
-            self.run_worker(self._read_beside(address_of(reference)), exclusive=True, group="beside")
-
-    async def _view_of(self, address: str) -> View:
-        """What an address shows, read without holding up the keys."""
-        house = self.app.house
-        return await self.app.run_in_thread(lambda: view_of(house, address))
-
-    async def _read_beside(self, address: str) -> None:
-        view = await self._view_of(address)
-        if self.is_attached and self.is_listed and self.is_wide:
-            self.page.show(view.page)
-
-    # What is drawn around it
-
-    def _frame(self) -> None:
-        """Draw crumbs, heads and keys for the width there is, and share it between list and page."""
-        if not self.is_attached:
-            return
-        width = self.size.width
-        view, listed, wide = self.view, self.is_listed, self.is_wide
-        crumbs = ("reading ...",) if view is None else view.crumbs
-        self.query_one("#crumbs", LineBlock).show([crumb_line(crumbs, width), ()])
-        for part in (self.list, self.page):
-            part.styles.scrollbar_size_vertical = 0 if width < _BARE else 1
-        holder = self.query_one("#list")
-        holder.set_class(listed, "shown")
-        holder.set_class(listed and wide, "narrow")
-        holder.styles.width = min(_LIST_WIDEST, width // 2 + _LIST_MORE) if listed and wide else "1fr"
-        self.page.display = not listed or wide
-        if view is not None and listed:
-            room = self.list.scrollable_content_region.width or width
-            self.query_one("#head", LineBlock).show([*list_title(view.page, room), *self.list.heading()])
-        deep = self.app.depth > 1
-        keys = [line((f" {part}", "warn")) for part in wrap(self._notice, width - 2)]
-        if not self._notice:
-            keys = [key_line(view, width, deep=deep, listed=listed)]
-        self.query_one("#keys", LineBlock).show(keys)
-
-    def _be_quiet(self) -> None:
-        self._notice = ""
-        self._frame()
-
-    # What keys do
+    # Ways on
 
     def on_lines_view_follow(self, follow: LinesView.Follow) -> None:
         """Go where a click leads."""
-        self.app.go(address_of(follow.reference))
+        self.go(address_of(follow.reference))
 
     def action_open(self) -> None:
         """Open the row, follow the link, or what Enter means here."""
-        reference = self.list.reference if self.is_listed and self.list.has_focus else self.page.reference
-        if reference is not None:
-            self.app.go(address_of(reference))
+        if self.reference is not None:
+            self.go(address_of(self.reference))
         else:
             self._take("Enter")
 
     def action_leave(self) -> None:
-        """Leave what is innermost: the filter, the way to the end of a list, this screen; never the house."""
-        box = self.query_one("#filter", Input)
-        if box.has_class("open"):
-            self._close_filter()
+        """Leave what is innermost: what is asked, the cursor, the way to the end of a list, this screen; never the house."""
+        if self.prompt.is_open:
+            self.prompt.close()
+            self.rest()
+            self.be_quiet()
         elif self._going:
             self._going = False
-            self._be_quiet()
+            self.be_quiet()
+        elif self.page.cursor is not None and not self.is_listed:
+            self.page.point(None)
         elif not self.list.rest():
             self.app.leave()
 
@@ -273,24 +122,25 @@ class MirrorScreen(Screen[None]):
         """Wait for the second key of a pair."""
         self._going = True
         names = ", ".join(f"{screen.key} {screen.title.lower()}" for screen in SCREENS if screen.listed)
-        self._notice = f"go to: {names}"
-        self._frame()
+        self.say(f"go to: {names}", stays=True)
 
     def action_press(self, key: str) -> None:
         """A letter: the second of a pair, or one of the ways on that the screen or the row has."""
-        if self._going:
-            self._going = False
-            self._be_quiet()
-            self._go_to(key)
-        elif not self._take(key) and not self._take_of_row(key):
-            self.say(f"{key} leads nowhere from here; ? says what does")
+        if not self._second(key) and not self._take(key) and not self._take_of_row(key):
+            self.off(key)
 
-    def _go_to(self, key: str) -> None:
+    def _second(self, key: str) -> bool:
+        """Go where a pair of keys leads, if this is the second of one; whether it is."""
+        if not self._going:
+            return False
+        self._going = False
+        self.be_quiet()
         name = next((screen.name for screen in SCREENS if screen.listed and screen.key == key), None)
         if name is None:
             self.say(f"g {key} leads nowhere; g and then t, r, p, o or s do")
         else:
-            self.app.go(address_of(ScreenReference(name)))
+            self.go(address_of(ScreenReference(name)))
+        return True
 
     def _take(self, key: str) -> bool:
         """Go on by one of the screen's own ways; whether it has one of that key."""
@@ -300,17 +150,15 @@ class MirrorScreen(Screen[None]):
             return key in "[]" and self._take_neighbour(1 if key == "]" else -1)
         if address.startswith("#"):
             return self.page.go_to(address.removeprefix("#"))
-        self.app.go(address)
+        self.go(address)
         return True
 
     def _take_of_row(self, key: str) -> bool:
         reference = self.list.reference if self.is_listed else None
-        if reference is None:
-            return False
-        if key == "r":
-            self.app.go(address_of(reference))
+        if key == "r" and reference is not None:
+            self.go(address_of(reference))
         elif key == "d" and isinstance(reference, ReviewReference):
-            self.app.go(f"/diff/{segment(reference.review)}")
+            self.go(f"/diff/{segment(reference.review)}")
         else:
             return False
         return True
@@ -330,8 +178,11 @@ class MirrorScreen(Screen[None]):
         return True
 
     def action_last(self) -> None:
-        """What one looked at before."""
-        if self.app.last is None:
+        """The whole of what one sees a part of; else what one looked at before."""
+        whole = whole_address(self.address)
+        if whole is not None:
+            self.visit(whole)
+        elif self.app.last is None:
             self.say("there is no view before this one")
         else:
             self.app.go(self.app.last)
@@ -349,23 +200,164 @@ class MirrorScreen(Screen[None]):
         self.app.open_url(address)
         self.say(f"{address} opens where `retro web` runs")
 
-    # The filter
+    # What it is seen through
 
     def action_filter(self) -> None:
-        """Open the filter of a list."""
-        if not self.is_listed and "?" not in self.address:
+        """Narrow a list."""
+        if words_of(self.address) or (self.view is not None and self.view.filtered):
+            self.prompt.ask("filter, or esc", words_of(self.address), self._filter)
+        else:
             self.say("there is nothing to filter here")
+
+    def _filter(self, words: str) -> None:
+        self.visit(address_with(self.address, words))
+
+    def action_instant(self) -> None:
+        """Look back to a day."""
+        self.prompt.ask("2026-03-05, an instant, or nothing: now", instant_of(self.address), self._look_back)
+
+    def _look_back(self, instant: str) -> None:
+        self.visit(address_at(self.address, instant))
+
+    def action_day(self, step: int) -> None:
+        """Look back by a day, or forward again."""
+        day = day_beside(self.app.house, instant_of(self.address), step)
+        if day is None and not instant_of(self.address):
+            self.say("this is now: nothing is known of tomorrow")
+        else:
+            self._look_back(day or "")
+
+    def on_input_submitted(self, submitted: PromptLine.Submitted) -> None:
+        """Give what was typed to what asked for it."""
+        self.be_quiet()
+        self.prompt.answer(submitted.value)
+        if not self.prompt.is_open:
+            self.rest()
+
+    # Along a path
+
+    def action_path(self, key: str) -> None:
+        """The cursor along the path of a position, by the key that was pressed."""
+        if self._second(key):
             return
-        box = self.query_one("#filter", Input)
-        box.value = words_of(self.address)
-        box.add_class("open")
-        box.focus()
+        stops = [] if self.is_listed else self.page.stops
+        place = next_stop(stops, self.page.cursor, key) if stops else None
+        if place is None:
+            self.say("there is no such point on this path" if stops else why_off("path"))
+        else:
+            self.page.point(place)
 
-    def on_input_submitted(self, submitted: Input.Submitted) -> None:
-        """See the list through the filter."""
-        self._close_filter()
-        self.visit(address_with(self.address, submitted.value))
+    def action_closer(self) -> None:
+        """A shorter part of the path, around the cursor."""
+        stops = [] if self.is_listed else self.page.stops
+        part = closer(stops, self.page.cursor) if stops else None
+        if part is None:
+            self.say("there is nothing closer to see" if stops else why_off("path"))
+        else:
+            self.visit(address_of_part(self.address, *part))
 
-    def _close_filter(self) -> None:
-        self.query_one("#filter", Input).remove_class("open")
-        (self.list if self.is_listed else self.page).focus()
+    # Lives beside each other
+
+    def _life(self) -> PositionReference | None:
+        """The life that is pointed at, or shown."""
+        reference = self.list.reference if self.is_listed else None
+        if isinstance(reference, PositionReference):
+            return PositionReference(reference.agent, reference.position)
+        parts = path_of(self.address).split("/")
+        if len(parts) != 4 or parts[1] != "p":
+            return None
+        return PositionReference(unquote(parts[2]), unquote(parts[3]))
+
+    def action_pick(self) -> None:
+        """Pick a life, or let it go."""
+        life, picked = self._life(), self.app.picked
+        if life is None:
+            self.off("x")
+        elif life in picked:
+            picked.remove(life)
+            self._picked(f"{life.position} is let go")
+        elif picked and picked[0].agent != life.agent:
+            self.say(f"lives of {picked[0].agent} are picked: those of another agent are not laid over them")
+        elif len(picked) > MOST_BESIDE:
+            self.say(
+                f"{len(picked)} lives are picked: more lines are not told apart; X lays them over each other"
+            )
+        else:
+            picked.append(life)
+            self._picked(f"{life.position} is picked")
+
+    def _picked(self, sentence: str) -> None:
+        count = len(self.app.picked)
+        self.list.picked = tuple(self.app.picked)
+        self.list.refresh()
+        self.say(f"{sentence}; X lays {count} over each other" if count > 1 else sentence)
+
+    def action_compare(self) -> None:
+        """Lay the lives that were picked over each other."""
+        picked = tuple(self.app.picked)
+        if len(picked) < 2:
+            self.say("X is off: pick two lives first, by x")
+            return
+        self.app.picked.clear()
+        self._picked("")
+        first, *others = picked
+        query = tuple(("with", other.position) for other in others)
+        self.go(address_of(PositionReference(first.agent, first.position, query)) + "#compare")
+
+    # What is done
+
+    @property
+    def acts(self) -> tuple[tuple[str, str, str], ...]:
+        """Title, verb and subject of what can be done here: with the review that is pointed at, or the page."""
+        if self.app.note is None:
+            return ()
+        reference: Reference | None = self.list.reference if self.is_listed else None
+        if isinstance(reference, ReviewReference):
+            verbs = ("retry", "skip", "resend")
+            return tuple((f"{ACTS[verb].title} {reference.review}", verb, reference.review) for verb in verbs)
+        return () if self.view is None or self.is_listed else self.view.acts
+
+    @property
+    def keys_of_its_own(self) -> Sequence[tuple[str, str]]:
+        """Those of a path, and what is done."""
+        return [*super().keys_of_its_own, *([(".", "do")] if self.acts else [])]
+
+    def action_acts(self) -> None:
+        """What can be done here."""
+        if self.acts:
+            self.app.push_screen(CommandPalette(providers=[ActProvider], placeholder="What is to be done?"))
+        else:
+            self.say("here one only reads" if self.app.note is None else why_off("."))
+
+    def action_seen(self) -> None:
+        """Mark Today as seen."""
+        subject = next((subject for _, verb, subject in self.acts if verb == "seen"), None)
+        if subject is None:
+            self.say("here one only reads" if self.app.note is None else why_off("m"))
+        else:
+            self.ask_act("seen", subject)
+
+    def ask_act(self, verb: str, subject: str) -> None:
+        """Ask once more before it is done; nothing has happened when this is asked."""
+        act = ACTS[verb]
+        name = f"{act.title} {subject}" if act.named else act.title
+        self.say(f"{name}: {act.sentence}. Enter does it, Esc does not.", stays=True)
+        words = "why, in a sentence" if act.why else "sure?"
+        self.prompt.ask(words, "", lambda why: self._do(verb, subject, why))
+
+    def _do(self, verb: str, subject: str, why: str) -> None:
+        self.run_worker(self._done(verb, subject, why), group="act")
+
+    async def _done(self, verb: str, subject: str, why: str) -> None:
+        """Do it in a thread, write down who did, and say what became of it, or why it could not be done."""
+        house, note = self.app.house, self.app.note
+        if note is None:
+            return
+        try:
+            became = await self.app.run_in_thread(lambda: perform(house, verb, subject, why))
+        except RetroError as error:
+            self.say(str(error))
+            return
+        note(f"{getuser()} (terminal): {verb} {subject}: {became}")
+        self.say(f"{ACTS[verb].title}: {became}")
+        self.action_read()

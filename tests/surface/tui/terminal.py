@@ -59,11 +59,12 @@ def at_terminal(
     *,
     start: str = "/",
     size: tuple[int, int] = (80, 30),
+    note: Callable[[str], None] | None = None,
 ) -> None:
-    """Sit down at a terminal of a size, wait for the first screen, and walk."""
+    """Sit down at a terminal of a size, wait for the first screen, and walk; without a `note` one only reads."""
 
     async def sit() -> None:
-        app = MirrorApp(house, start)
+        app = MirrorApp(house, start, note)
         async with app.run_test(size=size) as pilot:
             terminal = Terminal(pilot)
             await terminal.settle()

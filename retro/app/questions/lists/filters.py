@@ -9,30 +9,36 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final, Literal
 
 from retro.errors import FilterError
-from retro.periods import midnight, parse_duration, parse_instant
+from retro.periods import midnight, parse_duration, parse_instant, zone
 from retro.store.conditions import WORD, ColumnCondition, Relation, Selection, SortKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from zoneinfo import ZoneInfo
 
-__all__ = ["POSITIONS", "REVIEWS", "ColumnKind", "FilteredList", "selection_of"]
+    from retro.config import Config
+
+__all__ = ["POSITIONS", "REVIEWS", "RULES", "ColumnKind", "FilteredList", "owner_selection", "selection_of"]
 
 ColumnKind = Literal["number", "instant", "duration", "text", "cite", "flag"]
 
 
 @dataclass(frozen=True, slots=True)
 class FilteredList:
-    """A list that can be narrowed: the columns a filter may name, those a bare word stands for, those it is sorted by."""
+    """A list that can be narrowed: the columns a filter may name, its flags, those it is sorted by.
+
+    `choices` are the values there are of a column that has few.
+    """
 
     columns: Mapping[str, ColumnKind]
     flags: tuple[str, ...] = ()
     sorts: tuple[str, ...] = ()
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 POSITIONS: Final = FilteredList(
@@ -53,6 +59,18 @@ REVIEWS: Final = FilteredList(
         **dict.fromkeys(("began", "ended", "made"), "instant"),
         **dict.fromkeys(("revision", "attempts"), "number"),
     }
+)
+RULES: Final = FilteredList(
+    {
+        **dict.fromkeys(("rule", "text", "role", "verdict", "evidence"), "text"),
+        **dict.fromkeys(("n", "cited", "avg", "sum", "won", "odds"), "number"),
+    },
+    sorts=("n", "cited", "avg", "sum", "won", "odds"),
+    choices={
+        "role": ("entry", "exit"),
+        "verdict": ("keep", "demote", "investigate", "insufficient_data"),
+        "evidence": ("none", "weak", "suggestive", "supported"),
+    },
 )
 
 _LONGEST: Final = 1000
@@ -81,6 +99,11 @@ def selection_of(
     if len(conditions) > _MOST:
         raise FilterError(f"filter: at most {_MOST} conditions at once")
     return Selection(conditions, _sort_key(sort, rows), as_of)
+
+
+def owner_selection(config: Config, text: str, rows: FilteredList, sort: str = "") -> Selection:
+    """The same with the days and weeks of the owner."""
+    return selection_of(text, rows, zone(config.owner.time_zone), sort=sort)
 
 
 def _words(text: str) -> Iterator[re.Match[str]]:
@@ -125,6 +148,8 @@ def _condition(
             raise ValueError(f"it is a text, and takes {column}:{_shown(value)}")
         if kind == "flag" and value.lower() not in rows.flags:
             raise ValueError(f"{_shown(value)} is none of {', '.join(rows.flags)}")
+        if column in rows.choices and value.lower() not in rows.choices[column]:
+            raise ValueError(f"{_shown(value)} is none of {', '.join(rows.choices[column])}")
         value = value.lower() if kind == "flag" else value
         return ColumnCondition("rule" if kind == "cite" else column, relation, value, negated)
     if kind == "instant":

@@ -188,10 +188,11 @@ def audit_page(agent: str, rows: Sequence[HeuristicReport], currency: str) -> Pa
     )
 
 
-def rules_page(report: RetrospectiveReport, review: str) -> Page:
-    """What a review says of every rule."""
+def rules_page(report: RetrospectiveReport, review: str, total: int) -> Page:
+    """What a review says of the rules that its report holds, of so many in all."""
     section = audit_section(report, money_of_report(report))
-    number = count(len(report.heuristic_performance), "row")
+    shown = len(report.heuristic_performance)
+    number = count(total, "row") if shown == total else f"{shown:,} of {count(total, 'row')}"
     figures = (Figure("From", review, ref=ReviewReference(review)),)
     return Page(
         Headline("Rules", report.agent, f"as {review} judged it", number, "", "plain", figures),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
 from retro.errors import UsageError
+from retro.periods import format_instant
+from retro.surface.cli.context import call
 
 __all__ = ["add_to"]
 
@@ -16,8 +19,12 @@ def add_to(parent: typer.Typer) -> None:
     parent.command("tui")(tui)
 
 
-def tui() -> None:
-    """Show the owner's screens in this terminal, until q. It reads what is stored, and changes nothing.
+def tui(
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="nothing can be retried, skipped, resent")
+    ] = False,
+) -> None:
+    """Show the owner's screens in this terminal, until q. Reading changes nothing; what was done is noted on stderr.
 
     Example: retro tui
     """
@@ -31,6 +38,14 @@ def tui() -> None:
 
     gc.freeze()
     gc.enable()
-    app = MirrorApp(house_of_call())
+    notes: list[str] = []  # written when the terminal is given back: until then it is full of screens
+
+    def note(sentence: str) -> None:
+        notes.append(f"{format_instant(house.clock())} {sentence}")
+
+    house = house_of_call()
+    app = MirrorApp(house, note=None if read_only else note)
     app.run()
+    for sentence in notes:
+        call.say(sentence)
     raise typer.Exit(app.return_code or 0)

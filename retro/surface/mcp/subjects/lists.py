@@ -10,6 +10,7 @@ from pydantic import Field
 from retro.app.questions import agents, positions, reviews
 from retro.app.questions.bounds import ListBounds
 from retro.app.questions.experience import facts_and_settings
+from retro.app.questions.lists.filters import POSITIONS, REVIEWS, owner_selection
 from retro.surface.mcp.items import position_item, review_item
 from retro.surface.mcp.size import page
 from retro.surface.mcp.subjects.parameters import Agent, Cursor, Desk, Detail, Document
@@ -18,6 +19,9 @@ __all__ = ["ListTools"]
 
 _FITTING: Final = 64
 """Rows of which no answer of 4 KB holds more."""
+Where = Annotated[
+    str, Field(description="only these: 'eth pnl<0 held>1d rule:H-7 -open', 'kind:weekly state:parked'")
+]
 
 
 class ListTools(Desk):
@@ -26,6 +30,7 @@ class ListTools(Desk):
     def list_positions(
         self,
         agent: Agent = None,
+        where: Where = "",
         after: Annotated[str | None, Field(description="a position's id: those that follow it")] = None,
         limit: Annotated[int, Field(description="at most so many", ge=1, le=1000)] = 100,
         detail: Annotated[bool, Field(description="all of `limit`; default: at most 4 KB")] = False,
@@ -37,11 +42,12 @@ class ListTools(Desk):
         record, settings = facts_and_settings(self.experience, self.experience.agent(agent))
         store = self.experience.store
         bounds = ListBounds(limit if detail else min(limit, _FITTING), after, newest=True)
-        part = positions.positions(store, record, settings, bounds)
+        selection = owner_selection(self.experience.config, where, POSITIONS)
+        part = positions.positions(store, record, settings, bounds, selection)
         documents = [
             row.document() | {"mfe": row.mfe, "mae": row.mae, "regret": row.regret} for row in part.rows
         ]
-        total = positions.count_positions(store, record)
+        total = positions.count_positions(store, record, selection)
         answer: Document = {"positions": documents, "total": total}
         following = part.next
         if not detail:
@@ -53,6 +59,7 @@ class ListTools(Desk):
         self,
         agent: Agent = None,
         state: Annotated[str | None, Field(description="only those due, done, parked ...")] = None,
+        where: Where = "",
         cursor: Cursor = 0,
         detail: Detail = False,
     ) -> Document:
@@ -60,7 +67,8 @@ class ListTools(Desk):
         everybodys = agent is None and self.experience.only is None
         name = None if everybodys else self.experience.agent(agent)
         bounds = ListBounds(None if detail else cursor + _FITTING, newest=True)
-        question = reviews.ReviewsQuestion(name, state, bounds)
+        selection = owner_selection(self.experience.config, where, REVIEWS)
+        question = reviews.ReviewsQuestion(name, state, bounds, selection)
         rows = reviews.every_review(self.experience.store, question)
         documents = [reviews.overview_of(review).document() for review in rows]
         silent = {} if name is None else self._silence(name)

@@ -39,14 +39,13 @@ class ReviewTools(Desk):
         agent: Agent = None,
         as_of: AsOf = None,
         history: Annotated[bool, Field(description="with every complete week of each rule")] = False,
+        where: Annotated[str, Field(description="only these, e.g. 'verdict:demote n>=10'")] = "",
         cursor: Cursor = 0,
         detail: Detail = False,
     ) -> Document:
         """What citing each rule made over the whole life, and the odds for or against it that hold at every look."""
-        question = audit.AuditQuestion(
-            agent=self.experience.agent(agent), as_of=instant_of(as_of), history=history
-        )
-        rules = audit.audit_document(self.experience, question)
+        named, at = self.experience.agent(agent), instant_of(as_of)
+        rules = audit.narrowed_audit(self.experience, where, agent=named, as_of=at, history=history)
         return {"rules": rules} if detail else page("rules", rules, cursor, shorten=rule_item)
 
     def playbook_ripening(
