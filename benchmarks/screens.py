@@ -110,16 +110,18 @@ def serving(words: list[str], port: int, folder: Path) -> Iterator[float]:
     """A process that serves, until it is let go; gives the seconds until it answered for the first time."""
     started = time.perf_counter()
     with subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        while True:
-            with contextlib.suppress(OSError, http.client.HTTPException):
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-                connection.request("GET", "/healthz")
-                connection.getresponse().read()
-                break
-            time.sleep(0.01)
-        yield time.perf_counter() - started
-        process.send_signal(signal.SIGINT)
-        process.wait(20)
+        try:
+            while process.poll() is None:
+                with contextlib.suppress(OSError, http.client.HTTPException):
+                    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+                    connection.request("GET", "/healthz")
+                    connection.getresponse().read()
+                    connection.close()
+                    break
+                time.sleep(0.01)
+            yield time.perf_counter() - started
+        finally:
+            process.terminate()
 
 
 def milliseconds(ask: Callable[[], object], rounds: int = ROUNDS) -> float:
