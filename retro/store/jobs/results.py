@@ -11,7 +11,7 @@ from sqlalchemy import and_, delete, func, insert, select, text, update
 
 from retro.kinds import WEEKLY
 from retro.store.facts.agents import key_query
-from retro.store.jobs.reviews import IS_AGAIN, IS_WAITING, NEVER, columns, review_of
+from retro.store.jobs.reviews import IS_AGAIN, IS_WAITING, NEVER, Review, columns, review_of
 from retro.store.jobs.tables import documents, reviews, rule_weeks
 from retro.store.schema import agents, name_of, within_keys
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection
 
-    from retro.store.jobs.reviews import Review
 
 __all__ = [
     "FinishedReview",
@@ -215,7 +214,7 @@ def _rule_weeks(conn: Connection, *conditions: ColumnElement[bool]) -> list[tupl
     own = [column for column in rule_weeks.c if column.name != "review"]
     query = columns().add_columns(*own).join(rule_weeks, rule_weeks.c.review == reviews.c.key)
     order = (reviews.c.period_end, agents.c.name, reviews.c.key, rule_weeks.c.rule, rule_weeks.c.role)
-    width = len(reviews.c)
+    width = len(Review._fields)
     rows = conn.execute(query.where(*conditions).order_by(*order))
     return [(review_of(row[:width]), RuleWeek._make(row[width:])) for row in rows]
 
