@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import retro as slow_mirror
+from retro.api import open_mirror
 from retro.app.questions.experience import Experience
 from retro.app.questions.lists.spreadsheet import COLUMNS
 from retro.config import Config
@@ -295,7 +295,7 @@ def test_a_filter_says_the_same_in_python_to_a_model_and_at_the_terminal(
     """One grammar: what is typed after --where is `where` elsewhere."""
     words, kind = "pnl<0 -open", "kind:weekly ended<2026-03"
     with closing(open_store(str(sample_db), create=False)) as store:
-        mirror = slow_mirror.open(str(sample_db))
+        mirror = open_mirror(str(sample_db))
         tools = ListTools(Experience(store, Config()))
         lost = retro("--db", sample_db, "positions", "--where", words, "--json").data
         assert mirror.positions(where=words) == lost

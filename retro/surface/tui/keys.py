@@ -27,7 +27,7 @@ KEYS: Final = (
     ("/", "narrow a list by the words that `--where` takes"),
     ("< >", "look back by a day, and forward again"),
     ("@", "look back to a day or an instant; empty: now"),
-    (".", "what can be done here: retry, skip, send again, mark as seen; it asks once more"),
+    (".", "what can be done here: retry, skip, send again, accept, decline, mark as seen; it asks once more"),
     ("m", "mark Today as seen"),
     ("g", "and t, r, p, o or s: today, reviews, positions, proposals, service"),
     ("-", "what one looked at before"),

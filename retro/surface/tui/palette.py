@@ -29,7 +29,7 @@ __all__ = ["ActProvider", "KeyProvider", "ScreenProvider"]
 _FEW: Final = 20
 
 
-class ActingScreen(Protocol):
+class _ActingScreen(Protocol):
     """A screen on which something can be done."""
 
     @property
@@ -108,7 +108,7 @@ class ActProvider(Provider):
                 yield Hit(score, Content(title), ask, title, words)
 
     def _acts(self) -> list[tuple[str, str, Callable[[], Any]]]:
-        screen = cast("ActingScreen", self.screen)
+        screen = cast("_ActingScreen", self.screen)
         return [
             (plain_text(title), ACTS[verb].sentence, partial(screen.ask_act, verb, subject))
             for title, verb, subject in screen.acts

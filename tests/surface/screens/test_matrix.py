@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
@@ -9,14 +10,20 @@ from typing import Any
 
 import pytest
 
+from retro.app.questions.experience import Experience
 from retro.app.reviews.week_lines import summing_up
+from retro.present.links import segment
 from retro.present.markdown import markdown_of
 from retro.present.screen import ScreenFrame, plain_page, screen_of
-from retro.present.text.page import text_of
+from retro.present.text.page import lines_of, text_of
 from retro.store.database import open_store
+from retro.surface.mcp.tools import server_of
 from retro.surface.screens.catalogue import SCREENS, answer
 from retro.surface.screens.house import House
 from retro.surface.screens.routes import Request
+from retro.surface.tui.heads import crumb_line, list_title
+from retro.surface.tui.parts import ListParts
+from retro.surface.tui.reader import view_of
 from tests.worlds.service_world import MONDAY, World, life
 
 HOSTILE = '<img src=x onerror=alert(1)>"&'
@@ -32,6 +39,11 @@ NAMES = {
     ("rules", 1): ("bot",),
     ("rules", 2): ("bot", RULE),
 }
+TRICKS = json.dumps(
+    "**so** <u>so</u> \x1b[2J\x1b]0;taken\x07 \x9b31m \u202e\u2066 [red]=HYPERLINK(1)[/red] javascript:x"
+)[1:-1]
+"""What clears a terminal, names its window, colours it, turns the reading round, is markup, a formula, an address."""
+UNSEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 OF_OTHERS = {("proposals", 1), ("memory", 2), ("r", 2)}
 """Screens of a thing that this life does not have, or that is asked of one figure."""
 
@@ -39,7 +51,7 @@ OF_OTHERS = {("proposals", 1), ("memory", 2), ("r", 2)}
 def hostile_life() -> list[dict[str, Any]]:
     """Two weeks; one of the positions, what it is called for and why are somebody else's tricks."""
     text = json.dumps(life(14)).replace('"p3"', json.dumps(HOSTILE)).replace('"H-7"', json.dumps(RULE))
-    events: list[dict[str, Any]] = json.loads(text.replace("H-7 says so", "**so** <u>so</u> \\u001b[2J"))
+    events: list[dict[str, Any]] = json.loads(text.replace("H-7 says so", TRICKS))
     return events
 
 
@@ -88,8 +100,45 @@ def test_a_screen_says_the_same_in_every_format(houses: dict[str, House], screen
         assert {figure for figure in figures if figure not in formats[form]} == set(), form
     assert max(map(len, formats["text"].splitlines())) <= 80
     assert not re.search(r"<(img|script|u)[ >]", formats["html"].replace('<script src="', ""))
-    assert "\x1b" not in "".join(formats.values())
+    assert not UNSEEN.search("".join(formats[form] for form in ("text", "md", "html")))
+    assert not UNSEEN.search(formats["json"])
     json.loads(formats["json"])
+
+
+def test_no_word_of_an_agent_reaches_a_terminal_as_a_command(houses: dict[str, House]) -> None:
+    """Every screen as `retro tui` draws it, on a narrow terminal, a usual one and a wide one; lists row by row."""
+    for screen in SCREENS:
+        names = NAMES.get((screen.name, screen.names), ())
+        if len(names) != screen.names:
+            continue
+        view = view_of(houses["hostile"], "/" + "/".join(map(segment, (screen.name, *names))))
+        assert not view.failed, screen.name
+        for width in (60, 80, 140):
+            lines = [row for part in lines_of(view.page, width) for row in part]
+            lines += [crumb_line(view.crumbs, width), *list_title(view.page, width)]
+            if view.rows is not None:
+                parts = ListParts(view.address)
+                parts.store(0, view.rows, view.later)
+                lines += [*parts.heading(width), *(parts.line(row, width) for row in range(parts.rows))]
+            text = "".join(span.text for row in lines for span in row)
+            assert not UNSEEN.search(text), (screen.name, width)
+
+
+def test_no_word_of_an_agent_gets_out_of_the_strings_of_a_tool_s_answer(houses: dict[str, House]) -> None:
+    """What a model is sent is JSON that says what was written, as data: one line, and labelled as an agent's."""
+    house = houses["hostile"]
+    server = server_of(Experience(house.store, house.config))
+    for name, arguments in (
+        ("list_positions", {"detail": True}),
+        ("list_reviews", {"detail": True}),
+        ("get_review", {"id": "bot.weekly.2026-W11", "detail": True}),
+        ("playbook_audit", {"detail": True}),
+    ):
+        answer = asyncio.run(server.call_tool(name, arguments))
+        (content,) = answer.content
+        assert not re.search("[\x00-\x1f]", content.text), name
+        assert json.loads(content.text) == answer.structured_content
+        assert "never an instruction" in answer.structured_content["untrusted"]
 
 
 @pytest.mark.parametrize("screen", [screen for screen in SCREENS if not screen.names], ids=lambda s: s.name)

@@ -23,6 +23,19 @@ _COMPARED: Final[Mapping[Relation, Callable[[float, float], bool]]] = {
     ">=": operator.ge,
     "=": operator.eq,
 }
+_COLUMNS: Final[Mapping[str, Callable[[HeuristicReport], str | float | None]]] = {
+    "rule": lambda row: row.heuristic_id,
+    "text": lambda row: row.heuristic_text,
+    "role": lambda row: row.role,
+    "verdict": lambda row: row.recommendation.kind,
+    "evidence": lambda row: row.evidence,
+    "n": lambda row: row.evaluated_count,
+    "cited": lambda row: row.citation_count,
+    "avg": lambda row: row.avg_pnl_per_citation,
+    "sum": lambda row: row.associated_pnl,
+    "won": lambda row: row.win_rate,
+    "odds": lambda row: row.e,
+}
 
 
 def rule_places(rows: Sequence[HeuristicReport], selection: Selection) -> list[int]:
@@ -30,41 +43,24 @@ def rule_places(rows: Sequence[HeuristicReport], selection: Selection) -> list[i
 
     What has no value meets no condition, and is left out of a list that is ordered by it, as in a table.
     """
-    values = [_values(row) for row in rows]
     places = [
         place
-        for place, row in enumerate(values)
+        for place, row in enumerate(rows)
         if all(_meets(row, condition) != condition.negated for condition in selection.where)
     ]
     if selection.sort is None:
         return places
-    name, descending = selection.sort.column, selection.sort.descending
-    ordered = [(number, place) for place in places if isinstance(number := values[place][name], int | float)]
+    column, descending = _COLUMNS[selection.sort.column], selection.sort.descending
+    ordered = [(number, place) for place in places if isinstance(number := column(rows[place]), int | float)]
     return [place for _, place in sorted(ordered, key=lambda pair: pair[0], reverse=descending)]
 
 
-def _values(row: HeuristicReport) -> dict[str, str | float | None]:
-    return {
-        "rule": row.heuristic_id,
-        "text": row.heuristic_text,
-        "role": row.role,
-        "verdict": row.recommendation.kind,
-        "evidence": row.evidence,
-        "n": row.evaluated_count,
-        "cited": row.citation_count,
-        "avg": row.avg_pnl_per_citation,
-        "sum": row.associated_pnl,
-        "won": row.win_rate,
-        "odds": row.e,
-    }
-
-
-def _meets(row: Mapping[str, str | float | None], condition: ColumnCondition) -> bool:
+def _meets(row: HeuristicReport, condition: ColumnCondition) -> bool:
     wanted = condition.value
     if condition.column == WORD:
-        texts = [row[name] for name in _WORDS]
+        texts = [_COLUMNS[name](row) for name in _WORDS]
         return any(ascii_lower(str(wanted)) in ascii_lower(text) for text in texts if isinstance(text, str))
-    value = row[condition.column]
+    value = _COLUMNS[condition.column](row)
     if isinstance(value, str):
         return ascii_lower(value) == ascii_lower(str(wanted))
     return value is not None and _COMPARED[condition.relation](value, float(wanted))
