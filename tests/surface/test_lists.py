@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -306,20 +308,16 @@ def test_a_filter_says_the_same_in_python_to_a_model_and_at_the_terminal(
         assert mirror.reviews(where=kind) == weeks
         assert tools.list_reviews(where=kind, detail=True)["reviews"] == weeks[::-1]
         audit = mirror.playbook_audit()
-        for text, meant in (
-            (
-                "verdict:demote n>=3",
-                lambda row: row["recommendation"]["kind"] == "demote" and row["evaluated_count"] >= 3,
+        cases: dict[str, Callable[[dict[str, Any]], object]] = {
+            "verdict:demote n>=3": lambda row: (
+                row["recommendation"]["kind"] == "demote" and row["evaluated_count"] >= 3
             ),
-            (
-                "-role:exit h-1",
-                lambda row: (
-                    row["role"] == "entry"
-                    and "h-1" in f"{row['heuristic_id']} {row['heuristic_text']}".lower()
-                ),
+            "-role:exit h-1": lambda row: (
+                row["role"] == "entry" and "h-1" in f"{row['heuristic_id']} {row['heuristic_text']}".lower()
             ),
-            ("avg<0", lambda row: (row["avg_pnl_per_citation"] or 0) < 0),
-        ):
+            "avg<0": lambda row: (row["avg_pnl_per_citation"] or 0) < 0,
+        }
+        for text, meant in cases.items():
             rows = [row for row in audit if meant(row)]
             assert mirror.playbook_audit(where=text) == rows
             assert retro("--db", sample_db, "playbook", "audit", "--where", text, "--json").data == rows
