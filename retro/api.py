@@ -349,7 +349,7 @@ class Mirror(Lists, ClaimAnswers, LibraryAnswers, Estates):
         from retro.app.questions import audit  # noqa: PLC0415  as above
 
         agent, at = self._agent(agent), stated_instant(as_of)
-        return audit.narrowed_audit(self.experience, where, agent=agent, as_of=at, history=history)
+        return audit.narrowed_audit_document(self.experience, where, agent=agent, as_of=at, history=history)
 
     def playbook_ripening(
         self, agent: str | None = None, *, as_of: str | datetime | None = None

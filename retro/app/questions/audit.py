@@ -31,7 +31,7 @@ __all__ = [
     "AuditedLife",
     "audit_document",
     "audited",
-    "narrowed_audit",
+    "narrowed_audit_document",
     "ripening",
     "ripening_document",
     "row_document",
@@ -69,7 +69,7 @@ def audit_document(experience: Experience, question: AuditQuestion) -> list[dict
     return [row_document(row, weeks) for row, weeks in zip(life.rows, life.weeks, strict=True)]
 
 
-def narrowed_audit(
+def narrowed_audit_document(
     experience: Experience, where: str, *, agent: str, as_of: int | None, history: bool
 ) -> list[dict[str, Any]]:
     """The same of the rules that a filter asks for; `FilterError` names the word of it that makes no sense."""

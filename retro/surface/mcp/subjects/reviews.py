@@ -45,7 +45,7 @@ class ReviewTools(Desk):
     ) -> Document:
         """What citing each rule made over the whole life, and the odds for or against it that hold at every look."""
         named, at = self.experience.agent(agent), instant_of(as_of)
-        rules = audit.narrowed_audit(self.experience, where, agent=named, as_of=at, history=history)
+        rules = audit.narrowed_audit_document(self.experience, where, agent=named, as_of=at, history=history)
         return {"rules": rules} if detail else page("rules", rules, cursor, shorten=rule_item)
 
     def playbook_ripening(
