@@ -24,12 +24,23 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from retro.app.context import WorkContext
+    from retro.app.context import ReviewPolicy, WorkContext
     from retro.app.engine.open_book import OpenBook
+    from retro.app.settlement.book import SettledBook
     from retro.report.document import Document
     from retro.store.jobs.reviews import Review, StoredRevision
 
-__all__ = ["STAGES", "Stage", "StagedReview", "StoppedError", "commit_all", "compute"]
+__all__ = [
+    "STAGES",
+    "Figures",
+    "Stage",
+    "StagedReview",
+    "StoppedError",
+    "commit_all",
+    "compute",
+    "figures_of",
+    "moved_figures",
+]
 
 
 class StoppedError(Exception):
@@ -55,6 +66,13 @@ class StagedReview:
     def size(self) -> int:
         """How many positions its document tells of."""
         return len(self.document.positions) if isinstance(self.document, RetrospectiveReport) else 1
+
+
+class Figures(NamedTuple):
+    """A document whose words are empty, as the revision it will be, and the digest of its figures."""
+
+    document: Document
+    digest: str
 
 
 class Stage(NamedTuple):
@@ -87,18 +105,12 @@ def _figures(bench: WorkContext, staged: StagedReview) -> StagedReview:
         facts = book.life.facts_digest(review)
         if _has_nothing_new(review, stored, facts):
             return replace(staged, facts=facts)
-        weeks = bench.terms.dormant_weeks if review.kind == bench.terms.tells_silence else 0
-        document = clean(documents.numbers_of(book, review, bench.clock(), dormant_weeks=weeks))
-    digest = digest_of(document)
-    if stored is not None and digest == stored.digest:
+        moved = figures_of(bench.terms, book, review, stored, bench.clock())
+    if moved is None:
         # something arrived and no figure moved: a revision that says nothing new would only cost mails and words
         return replace(staged, facts=facts)
-    again = stored is not None  # this revision is finished: whatever is new gets a revision of its own
-    revision = review.revision + again
-    before = (
-        read(stored.document, review.kind) if stored is not None and stored.document is not None else None
-    )
-    document = with_revision(document, revision, before)
+    document, digest = moved
+    again, revision = stored is not None, review.revision + (stored is not None)
     bench.beat()
     if review.backfill and not again:
         return replace(staged, document=document, facts=facts, digest=digest)
@@ -110,14 +122,46 @@ def _figures(bench: WorkContext, staged: StagedReview) -> StagedReview:
     return replace(staged, review=checkpoint, document=document)
 
 
+def moved_figures(
+    terms: ReviewPolicy, book: SettledBook, review: Review, stored: StoredRevision, now: int
+) -> Figures | None:
+    """The figures of a finished review that nothing asks for; None where none has moved, or its position is withdrawn."""
+    if _is_withdrawn(review, book.life.facts_digest(review)):
+        return None
+    return figures_of(terms, book, review, stored, now)
+
+
+def figures_of(
+    terms: ReviewPolicy, book: SettledBook, review: Review, stored: StoredRevision | None, now: int
+) -> Figures | None:
+    """The figures of a review as a function of its book and of now; None where they are those of a revision `stored`.
+
+    A finished revision stays as it is: whatever is new gets a revision of its own, which says what has changed.
+    """
+    weeks = terms.dormant_weeks if review.kind == terms.tells_silence else 0
+    document = clean(documents.numbers_of(book, review, now, dormant_weeks=weeks))
+    digest = digest_of(document)
+    if stored is not None and digest == stored.digest:
+        return None
+    before = (
+        read(stored.document, review.kind) if stored is not None and stored.document is not None else None
+    )
+    return Figures(with_revision(document, review.revision + (stored is not None), before), digest)
+
+
 def _has_nothing_new(review: Review, stored: StoredRevision | None, facts: str) -> bool:
     """Whether a finished review stands without a look at its figures."""
     if stored is None:
         return False
-    if facts == reviews.NO_FACTS and KINDS[review.kind].scope == "position":
-        return True  # its position was withdrawn, with the source that told of it: what was said of it stands
+    if _is_withdrawn(review, facts):
+        return True
     # facts touched the period and it has the ones it had, such as a correction taken back: spare the figures
     return review.late.checks_facts_alone and facts == review.facts
+
+
+def _is_withdrawn(review: Review, facts: str) -> bool:
+    """Whether its position was withdrawn, with the source that told of it: what was said of it stands."""
+    return facts == reviews.NO_FACTS and KINDS[review.kind].scope == "position"
 
 
 def _words(bench: WorkContext, staged: StagedReview) -> StagedReview:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["bench_of"]
+__all__ = ["bench_of", "settings_reader"]
 
 
 def bench_of(
@@ -51,11 +51,7 @@ def bench_of(
     rng: random.Random | None = None,
 ) -> WorkContext:
     """Everything a worker needs, as the configuration wants it; the rest is the process's own, as in `WorkContext`."""
-    books = _Playbooks(config, log)
-
-    def settings_for(agent: Agent) -> AgentSettings:
-        return settings_of(config, agent, books.of(agent.name))
-
+    settings_for = settings_reader(config, log)
     channels = {**channels_of(config, env)}
     records = records_channel(config)
     requests = PullRequests(store, config, env, settings_for, clock)
@@ -88,6 +84,18 @@ def bench_of(
         log=log,
         bound=bound,
     )
+
+
+def settings_reader(
+    config: Config, log: Callable[..., None] = lambda *_, **__: None
+) -> Callable[[Agent], AgentSettings]:
+    """What gives an agent's settings by the configuration and by its playbook as it stands."""
+    books = _Playbooks(config, log)
+
+    def settings_for(agent: Agent) -> AgentSettings:
+        return settings_of(config, agent, books.of(agent.name))
+
+    return settings_for
 
 
 def _look_back(config: Config, requests: PullRequests, log: Callable[..., None]) -> int:

@@ -22,7 +22,7 @@ from retro.store.estate.holdings import (
 )
 from retro.store.facts import agents, marks
 from retro.store.facts.departures import depart
-from retro.store.jobs.tables import enrolments, reviews
+from retro.store.jobs.tables import enrolments, reviews, rework_agents
 from retro.store.locks import lock_estate
 from retro.store.proposals import proposals, pull_requests
 from retro.store.schema import agents as agent_table
@@ -94,7 +94,8 @@ def merge(conn: Connection, name: str, successor: str, now: int) -> None:
     conn.execute(delete(proposals).where(proposals.c.agent == old, proposals.c.id.in_(ids_taken)))
     for table in _UNITED:
         _unite(conn, table, old, new)
-    conn.execute(delete(enrolments).where(enrolments.c.agent == old))
+    for table in (enrolments, rework_agents):
+        conn.execute(delete(table).where(table.c.agent == old))
     told = conn.execute(update(events).where(events.c.agent == old).values(agent=new)).rowcount
     for column in references():
         conn.execute(update(column.table).where(column == old).values({column.name: new}))

@@ -29,9 +29,9 @@ KeyMap = dict[tuple[str, int], int]
 """(table, key) -> the key on the other side, of the tables that others refer to."""
 
 _LOCAL: Final = frozenset(
-    {"agents", "outbox", "errands", "faults", "mark_series", "mark_blocks", "mark_tellings"}
+    {"agents", "outbox", "errands", "faults", "mark_series", "mark_blocks", "mark_tellings", "rework_agents"}
 )
-"""Not carried as rows: letters and errands belong to a machine, an agent, marks and faults have forms of their own."""
+"""Not carried as rows: letters, errands and work to be done belong to a machine, an agent, marks and faults have forms of their own."""
 _DERIVED: Final = frozenset({"seq", "bucket"})
 """Columns that follow from the order of arrival and from the name."""
 _AT_ONCE: Final = 500

@@ -22,7 +22,7 @@ from retro.store.locks import in_bucket
 from retro.store.schema import within_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Select
 
@@ -32,6 +32,7 @@ __all__ = [
     "QUEUE",
     "Whole",
     "claim",
+    "claim_done",
     "fail",
     "finish",
     "finish_wholes",
@@ -105,6 +106,27 @@ def claim(
         for review in batch
         if review.key in leased
     ]
+
+
+def claim_done(
+    conn: Connection, wanted: Mapping[int, int], owner: str, now: int, lease: int
+) -> dict[int, Review]:
+    """Take reviews that are done in these revisions, by key, and of which nothing asks for another look.
+
+    `LostClaimError` where one of them is not so any more, or another process is at it.
+    """
+    again = reviews.c.again_at
+    untouched = and_(reviews.c.state == "done", reviews.c.late == 0, func.coalesce(again > now, True))
+    query = columns().where(within_keys(conn, reviews.c.key, wanted), untouched).order_by(reviews.c.key)
+    candidates = [review_of(row) for row in QUEUE.candidates(conn, query)]
+    free = {review.key: review for review in candidates if review.revision == wanted[review.key]}
+    leased = QUEUE.take(conn, [*free], untouched, owner, now + lease, attempts=1)
+    if leased.keys() != wanted.keys():
+        raise LostClaimError(f"{len(wanted) - len(leased)} reviews have changed or are being looked at")
+    return {
+        key: free[key]._replace(state="running", owner=owner, leased_until=now + lease, attempts=1)
+        for key in leased
+    }
 
 
 def _ripest(now: int, limit: int, bucket: int | None) -> Iterator[Select[Any]]:

@@ -9,7 +9,17 @@ from sqlalchemy import BigInteger, Column, Double, ForeignKey, Integer, Table, T
 from retro.store.schema import bucket_column, metadata, reference
 from retro.store.texts import PackedText
 
-__all__ = ["documents", "enrolments", "hosts", "outbox", "owner_looks", "reviews", "rule_weeks", "sources"]
+__all__ = [
+    "documents",
+    "enrolments",
+    "hosts",
+    "outbox",
+    "owner_looks",
+    "reviews",
+    "rework_agents",
+    "rule_weeks",
+    "sources",
+]
 
 reviews: Final = Table(
     "reviews",
@@ -144,6 +154,16 @@ rule_weeks: Final = Table(
 )
 """What the review of a week says of each rule it audits: whose week it is says the review, so that a rename, a merger or
 a new grid need not touch these rows. `ripe_in` more weeks until it can be judged, or `unripe`: why nobody can say."""
+
+rework_agents: Final = Table(
+    "rework_agents",
+    metadata,
+    reference("agent", "agents", is_key=True),
+    Column("unit", BigInteger, nullable=False),
+    Column("since", BigInteger, nullable=False),
+    Column("at", BigInteger, nullable=False),
+)
+"""Whose reviews of periods that end after `since` are still to be looked at anew, as of `at` (`retro.store.rework`)."""
 
 owner_looks: Final = Table(
     "seen",

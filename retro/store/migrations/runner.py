@@ -109,6 +109,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0026_orders"),
     _step("0027_screens"),
     _step("0032_buckets"),
+    _step("0033_rework"),
 )
 """The steps of the component `retro`."""
 

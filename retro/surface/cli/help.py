@@ -24,6 +24,7 @@ _SECTIONS = {
         "web",
         "tui",
         "fleet",
+        "rework",
         "worker",
         "search",
         "reviews",

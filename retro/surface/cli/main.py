@@ -42,7 +42,19 @@ from retro.surface.cli.evaluators import (
     whatif,
 )
 from retro.surface.cli.help import Commands, everywhere
-from retro.surface.cli.operator import agents, backup, explain, find, fleet, rule, today, transfer, tui, web
+from retro.surface.cli.operator import (
+    agents,
+    backup,
+    explain,
+    find,
+    fleet,
+    rework,
+    rule,
+    today,
+    transfer,
+    tui,
+    web,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,6 +120,7 @@ proposals.add_to(playbook.app)
 service.add_to(app)
 explain.add_to(app)
 transfer.add_to(app)
+rework.add_to(app)
 backup.add_to(app)
 find.add_to(app)
 outbox.add_to(app)

@@ -1,0 +1,251 @@
+"""A rework beside the stream: the documents that the service would write, stored once, and only of facts that still stand."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from retro.app.engine import rework as subject
+from retro.app.engine.rework import AgentRework, ReworkSummary, compute, rework
+from retro.errors import RetroError
+from retro.periods import DAY, HOUR
+from retro.store.database import Store, open_store
+from retro.store.jobs import interventions
+from retro.store.jobs.tables import documents, reviews
+from retro.store.rework import enlist, open_units
+from tests.worlds.commands import Retro, retro, round_trip
+from tests.worlds.places import ROOT
+from tests.worlds.service_world import MONDAY, World, life, trade
+
+__all__ = ["retro"]
+
+AGENTS = ("ada", "bob", "eve")
+NOBODY = {"daily_review_enabled": False, "epoch_review_enabled": False}
+CHANGED = {"retrospective": {**NOBODY, "heuristic_min_citations": 50}}
+"""Thresholds by which the figures of a week come out otherwise, and those of positions do not."""
+
+
+class Here(Executor):
+    """Computes in this process, when it is asked; `before` sees the unit first."""
+
+    def __init__(self, before: Callable[[Any], None] = lambda _: None) -> None:
+        self.before = before
+
+    def submit(self, work: Any, /, *given: Any, **named: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(work(*given, **named))
+        self.before(given[-1])
+        return future
+
+
+def world_of(store: Store, folder: Path, url: str) -> World:
+    """Three agents after their first week, all reviewed, under the thresholds before the change."""
+    tables = {"retrospective": NOBODY, "store": {"url": url}}
+    world = World(store, folder, at=MONDAY + 8 * DAY + HOUR, configuration=tables)
+    for agent in AGENTS:
+        world.tell(life(2, agent=agent))
+    world.knock()
+    world.configuration = {**CHANGED, "store": {"url": url}}
+    return world
+
+
+@pytest.fixture
+def world(store: Store, tmp_path: Path, database_url: str) -> World:
+    return world_of(store, tmp_path, database_url)
+
+
+def written_down(world: World, *agents: str) -> None:
+    with world.store.write() as conn:
+        enlist(conn, agents or AGENTS, 0, world.clock())
+
+
+def left(world: World) -> list[str]:
+    with world.store.read() as conn:
+        return [name for unit in open_units(conn) for name in unit.agents]
+
+
+def texts(world: World) -> dict[tuple[str, int], str]:
+    """(review, revision) -> its text."""
+    query = select(reviews.c.id, documents.c.revision, documents.c.document).join(
+        documents, documents.c.review == reviews.c.key
+    )
+    with world.store.read() as conn:
+        return {(name, revision): text for name, revision, text in conn.execute(query)}
+
+
+def work(world: World, executor: Executor | None = None) -> ReworkSummary:
+    return rework(world.bench(), executor or Here(), 2)
+
+
+def test_it_writes_what_the_service_would_write_and_no_more(
+    world: World, store: Store, tmp_path: Path
+) -> None:
+    before = texts(world)
+    written_down(world)
+    summary = work(world)
+    assert (summary.agents, summary.revised, summary.again, summary.failures) == (3, 3, 0, {})
+    assert left(world) == []
+    made = texts(world)
+    assert {key for key in made if key[1] == 2} == {(f"{agent}.weekly.2026-W10", 2) for agent in AGENTS}
+    assert before.items() <= made.items()
+    assert all(review.state == "done" and review.late == (False,) * 4 for review in world.reviews())
+    with open_other(tmp_path) as other:
+        twin = world_of(other, tmp_path / "twin", str(tmp_path / "other.db"))
+        with other.write() as conn:
+            interventions.remake_since(conn, 0)
+        twin.knock()
+        assert texts(twin) == made
+    written_down(world)
+    assert work(world).revised == 0
+    assert texts(world) == made
+
+
+def open_other(folder: Path) -> Any:
+    from contextlib import closing
+
+    return closing(open_store(str(folder / "other.db")))
+
+
+def test_facts_that_come_meanwhile_have_the_agent_done_again(world: World) -> None:
+    late = trade("late", MONDAY + 3 * HOUR, MONDAY + 4 * HOUR, 2000, 2500, agent="bob")
+    told = []
+
+    def tell(unit: Any) -> None:
+        if not told:
+            told.append(unit)
+            world.tell(late)
+
+    written_down(world)
+    summary = work(world, Here(tell))
+    assert (summary.agents, summary.again, left(world)) == (3, 1, [])
+    # what the facts touched is the service's to look at, and it was not overtaken
+    assert world.review("bob.weekly.2026-W10").revision == 1
+    assert world.review("ada.weekly.2026-W10").revision == 2
+    world.knock()
+    assert world.review("bob.weekly.2026-W10").revision == 2
+    assert "late" in world.text("bob.weekly.2026-W10")
+
+
+def test_a_review_that_the_stream_holds_is_left_to_it(world: World) -> None:
+    written_down(world, "ada")
+
+    def remade(_: Any) -> None:
+        if world.review("ada.weekly.2026-W10").revision == 1:
+            with world.store.write() as conn:
+                interventions.remake(conn, "ada.weekly.2026-W10")
+            world.knock()
+
+    summary = work(world, Here(remade))
+    assert (summary.agents, summary.again, summary.revised) == (1, 1, 0)
+    assert world.review("ada.weekly.2026-W10").revision == 2
+
+
+def test_killed_anywhere_it_goes_on_and_each_revision_is_made_once(world: World) -> None:
+    written_down(world)
+    stored = subject.commit
+
+    def dying(bench: Any, result: AgentRework) -> bool:
+        if result.agent == "bob":
+            raise KeyboardInterrupt
+        return stored(bench, result)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subject, "commit", dying)
+        with pytest.raises(KeyboardInterrupt):
+            work(world)
+    assert left(world) == ["bob", "eve"]
+    assert {key[0] for key in texts(world) if key[1] == 2} == {"ada.weekly.2026-W10"}
+    assert work(world).agents == 2
+    assert sorted(key for key in texts(world) if key[1] > 1) == [(f"{a}.weekly.2026-W10", 2) for a in AGENTS]
+
+
+def test_computers_that_die_cost_no_more_than_their_units(world: World) -> None:
+    class Dying(Here):
+        def submit(self, work: Any, /, *given: Any, **named: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_exception(BrokenProcessPool("killed"))
+            return future
+
+    written_down(world)
+    before = texts(world)
+    with pytest.raises(RetroError, match="goes on with 3 agents"):
+        work(world, Dying())
+    assert (texts(world), len(left(world))) == (before, 3)
+    assert work(world).revised == 3
+
+
+def test_an_undone_commit_leaves_nothing_in_the_ledger(world: World) -> None:
+    before = texts(world)
+    written_down(world, "ada")
+    with world.store.read() as conn:
+        (unit,) = open_units(conn)
+    (result,) = compute(world.bench().config, unit)
+    assert len(result.moved) == 1
+    assert texts(world) == before
+
+    def broken(*_: Any) -> None:
+        raise RuntimeError("no")
+
+    from retro.app.context import Consequence
+
+    with pytest.raises(RuntimeError):
+        subject.commit(world.bench(consequences=(Consequence("broken", broken),)), result)
+    assert (texts(world), left(world)) == (before, ["ada"])
+    assert all(review.state == "done" for review in world.reviews())
+    assert subject.commit(world.bench(), result)
+    assert not subject.commit(world.bench(), result)
+
+
+def test_an_agent_that_fails_stops_no_other_and_waits(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = subject.moved_figures
+
+    def failing(terms: Any, book: Any, *rest: Any) -> Any:
+        if book.name == "bob":
+            raise ValueError("a fault of ours")
+        return moved(terms, book, *rest)
+
+    monkeypatch.setattr(subject, "moved_figures", failing)
+    written_down(world)
+    summary = work(world)
+    assert (summary.agents, summary.failures) == (2, {"bob": "ValueError: a fault of ours"})
+    assert left(world) == ["bob"]
+
+
+@pytest.fixture
+def told(retro: Retro) -> Retro:
+    """A database with one reviewed agent, and thresholds that have changed since."""
+    Path("a.jsonl").write_text(round_trip("p"))
+    assert retro("ingest", "journal", "a.jsonl").code == 0
+    assert retro("run", "--once").code == 0
+    return retro
+
+
+def test_the_command_works_in_processes_and_says_what_it_came_to(told: Retro) -> None:
+    """With the words of docs/fleet.md."""
+    Path("names.txt").write_text("ada\n\n")
+    page = (ROOT / "docs" / "fleet.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^\$ retro (rework .*)", page, re.MULTILINE)
+    answer = told(*command.split(), "--json")
+    assert (answer.code, answer.data["agents"], answer.data["failures"]) == (0, 1, {})
+    assert answer.data["reviews"] > 0
+
+
+def test_what_it_cannot_do_is_one_sentence(told: Retro, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("names").write_text("ada\nbobby\n")
+    answer = told("rework", "--agents", "names")
+    assert (answer.code, "names line 2: there is no agent 'bobby'" in answer.err) == (2, True)
+    assert told("rework", "--executor", "ray:1").code == 2
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    answer = told("rework", "--executor", "dask:tcp://localhost:1")
+    assert (answer.code, "pip install distributed" in answer.err) == (1, True)
+    answer = told("rework", "--since", "2026-01-01")  # the calls above have written down what is to be done
+    assert (answer.code, "a rework of 1 agents is not finished" in answer.err) == (2, True)
+    assert told("rework", "--abandon").out == "1 agents are left as they are\n"
