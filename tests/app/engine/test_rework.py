@@ -116,7 +116,7 @@ def open_other(folder: Path) -> Any:
 
 def test_facts_that_come_meanwhile_have_the_agent_done_again(world: World) -> None:
     late = trade("late", MONDAY + 3 * HOUR, MONDAY + 4 * HOUR, 2000, 2500, agent="bob")
-    told = []
+    told = list[Any]()
 
     def tell(unit: Any) -> None:
         if not told:
@@ -205,7 +205,7 @@ def test_an_undone_commit_leaves_nothing_in_the_ledger(world: World) -> None:
 
 
 def test_an_agent_that_fails_stops_no_other_and_waits(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    moved = subject.moved_figures
+    from retro.app.engine.stages import moved_figures as moved
 
     def failing(terms: Any, book: Any, *rest: Any) -> Any:
         if book.name == "bob":
