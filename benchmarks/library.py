@@ -141,6 +141,40 @@ def embedding() -> float:
     return len(texts) / (time.perf_counter() - begun)
 
 
+def stepping(folder: Path, count: int = 10_000) -> tuple[float, float]:
+    """Milliseconds of a symbol's first step over items of three layers, and the median of five later ones."""
+    from memory import MIGRATIONS
+    from memory.library import intake
+    from memory.library.layers.preset import OWN
+    from memory.library.steps import step_layers
+    from retro.store.database import open_store
+
+    layers = ("short", "mid", "long")
+    items = [
+        {
+            "id": f"i{number:06}",
+            "agent": "bench",
+            "at": number,
+            "collection": "research_findings",
+            "symbol": "ETH",
+            "layer": layers[number % 3],
+            "text": text_of(number),
+        }
+        for number in range(count)
+    ]
+    store = open_store(str(folder / "step.db"), components={"memory": tuple(step for _, step in MIGRATIONS)})
+    with store.write() as conn:
+        intake.add(conn, items)
+    took = []
+    for day in range(1, 8):
+        begun = time.perf_counter()
+        with store.write() as conn:
+            step_layers(conn, "bench", "ETH", at=day * 86_400_000_000, preset=OWN)
+        took.append(1e3 * (time.perf_counter() - begun))
+    store.close()
+    return took[0], statistics.median(took[2:])
+
+
 PEER = """
 import json, sys, time, statistics
 import numpy as np, chromadb
@@ -184,6 +218,8 @@ def main() -> None:
     print(f"Python {platform.python_version()}, {arguments.items:,} items of {WIDTH} dimensions, top 10")
     print(f"default model: {embedding():.0f} items/s embedded")
     with tempfile.TemporaryDirectory() as name:
+        begun, later = stepping(Path(name))
+        print(f"stored step over 10,000 items: {later:.0f} ms, the first {begun:.0f} ms")
         own = ours(arguments.items, Path(name))
         print(
             f"library: add {own['add_per_s']:,.0f}/s, search {own['warm_ms']:.1f} ms warm, {own['cold_ms']:.0f} ms cold,"

@@ -2,13 +2,13 @@
 
 The head of a library names by digest all that was added and changed, so columns are used only when they are that
 content, or a beginning of it; what was rolled back, forgotten or written by another process is noticed. Copies of full
-stretches are sealed in the database, so that a cold search reads a few large values instead of every row.
+stretches are sealed in the database, so that a cold search reads a few large values instead of every row; of a large
+library it reads vectors as codes, and whoever asks again gets them whole.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import zlib
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
@@ -20,8 +20,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from memory.library.blocks import BLOCK, FIXED, Codes, Stretch, coded, joined_codes, packed, unpacked
 from memory.library.layers.preset import LAYERS
-from memory.library.terms import Postings, TermIndex, merged, postings
+from memory.library.terms import TermIndex, merged, postings
 from memory.library.texts import archived_texts
 from memory.store import library as rows
 from memory.store import vectors as meanings
@@ -34,25 +35,17 @@ if TYPE_CHECKING:
 
 __all__ = ["BLOCK", "LEXICAL", "ItemColumns", "columns", "drop_columns", "key_of", "layout_of", "seal"]
 
-BLOCK: Final = 1024
-"""Items of a sealed stretch."""
 LEXICAL: Final = "lexical"
 """The model of a library that has no vectors: words and pieces of words."""
 NEVER: Final = 2**63 - 1
-_VERSION: Final = 1
+MANY: Final = 16 * BLOCK
+"""Items from which a cold search reads codes."""
+_VERSION: Final = 2
 _MOST_LIBRARIES: Final = 32
 _MOST_ADDED: Final = 4 * BLOCK
 _MOST_PARTS: Final = 12
 
-Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-
-_FIXED: Final = np.dtype(
-    [
-        ("at", "<i8"), ("collection", "<i8"), ("symbol", "<i8"), ("session", "<i8"), ("status", "<i8"),
-        ("confidence", "<f8"),
-    ]
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +54,7 @@ class ItemColumns:
 
     `fixed`: at, collection, symbol, session, status (codes of `key_of`, 0 for none) and confidence (NaN for none).
     `layer` is -1 outside of the layers; `importance` is NaN where no step has begun it. `matrices`: (first number,
-    float32 unit rows; zeros where there is no vector). `words`: postings by stretch.
+    float32 unit rows; zeros where there is no vector), or none of them and `codes`. `words`: postings by stretch.
     """
 
     fixed: npt.NDArray[np.void]
@@ -70,6 +63,7 @@ class ItemColumns:
     importance: Floats
     recency: Floats
     matrices: tuple[tuple[int, Vectors], ...]
+    codes: Codes | None
     words: TermIndex
     memo: dict[Any, Any] = field(default_factory=dict)
     """What has been read of these items beside the columns; it is dropped with them."""
@@ -78,18 +72,9 @@ class ItemColumns:
         return len(self.fixed)
 
     def vector(self, number: int) -> Vectors:
-        """The vector of the item with this number."""
+        """The vector of the item with this number, where there are matrices."""
         first, matrix = next(pair for pair in reversed(self.matrices) if pair[0] <= number)
         return np.asarray(matrix[number - first])
-
-
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    """Consecutive items in the form in which they are sealed."""
-
-    fixed: npt.NDArray[np.void]
-    vectors: Vectors
-    words: Postings
 
 
 _Cache = OrderedDict[str, tuple["LibraryHead", ItemColumns]]
@@ -111,21 +96,26 @@ def layout_of(now: LibraryHead) -> str:
     return f"{now.model or LEXICAL}:{now.dimensions or 0}:{_VERSION}"
 
 
-def columns(conn: Connection, agent: str) -> ItemColumns:
-    """The agent's library as columns, exactly as far as this connection sees it."""
-    now = rows.head(conn, agent)
+def _whole_layout(now: LibraryHead) -> str:
+    """The name of sealed copies of the vectors alone, whole."""
+    return f"{layout_of(now)}:vectors"
+
+
+def columns(conn: Connection, agent: str, now: LibraryHead | None = None) -> ItemColumns:
+    """The agent's library as columns, exactly as far as this connection sees it; `now` is its head, if that was read."""
+    now = rows.head(conn, agent) if now is None else now
     with _lock:
         cache = _caches.setdefault(conn.engine, OrderedDict())
         head, items = cache.get(agent, (None, None))
     if head is not None and items is not None and _reads_alike(head, now):
-        if len(items.words) > _MOST_PARTS:  # whoever asks a second time asks often
-            items = replace(items, words=merged(items.words))
+        whole = _whole(conn, agent, now, items)
+        if whole is not items:
             with _lock:
-                cache[agent] = (head, items)
-        return items
+                cache[agent] = (head, whole)
+        return whole
     if head is not None and items is not None and _begins(conn, agent, head, now):
         if now.items > head.items:
-            items = _joined(items, _read(conn, agent, now, head.items, now.items), head.items)
+            items = _joined(conn, agent, now, items)
     else:
         items = _built(conn, agent, now)
     items = _with_standing(conn, agent, items)
@@ -134,6 +124,15 @@ def columns(conn: Connection, agent: str) -> ItemColumns:
         cache.move_to_end(agent)
         while len(cache) > _MOST_LIBRARIES:
             cache.popitem(last=False)
+    return items
+
+
+def _whole(conn: Connection, agent: str, now: LibraryHead, items: ItemColumns) -> ItemColumns:
+    """The same columns for whoever asks a second time, and so asks often: vectors instead of codes, postings in one."""
+    if items.codes is not None:
+        items = replace(items, matrices=((0, _matrix(conn, agent, now)),), codes=None)
+    if len(items.words) > _MOST_PARTS:
+        items = replace(items, words=merged(items.words))
     return items
 
 
@@ -159,40 +158,67 @@ def _begins(conn: Connection, agent: str, old: LibraryHead, now: LibraryHead) ->
 
 def _built(conn: Connection, agent: str, now: LibraryHead) -> ItemColumns:
     """The columns read anew: sealed stretches where there are sound ones, rows elsewhere."""
-    parts: list[tuple[int, _Stretch]] = []
-    reached = 0
-    width = now.dimensions or 0
-    matrix = np.zeros((now.items, width), dtype=np.float32)
+    parts: list[tuple[int, Stretch, Codes | None]] = []
+    reached, width, by_codes = 0, now.dimensions or 0, now.items >= MANY
+
+    def read(last: int) -> None:
+        codes = coded(_vectors(conn, agent, now, reached, last)) if by_codes else None
+        parts.append((reached, _read(conn, agent, now, reached, last), codes))
+
     for number, crc, data in meanings.sealed(conn, agent, layout_of(now)):
         first = number * BLOCK
         if first < reached or first + BLOCK > now.items or zlib.crc32(data) != crc:
             continue
         if first > reached:
-            parts.append((reached, _read(conn, agent, now, reached, first)))
-        parts.append((first, _unpacked(data, width)))
+            read(first)
+        parts.append((first, *unpacked(data, width)))
         reached = first + BLOCK
     if reached < now.items:
-        parts.append((reached, _read(conn, agent, now, reached, now.items)))
-    for first, part in parts:
-        matrix[first : first + len(part.fixed)] = part.vectors
-    fixed = [part.fixed for _, part in parts]
+        read(now.items)
+    fixed = [part.fixed for _, part, _ in parts]
+    codes = [part for _, _, part in parts if part is not None] if by_codes else []
     return _standing_apart(
-        np.concatenate(fixed) if fixed else np.empty(0, dtype=_FIXED),
-        ((0, matrix),),
-        tuple((first, part.words) for first, part in parts),
+        np.concatenate(fixed) if fixed else np.empty(0, dtype=FIXED),
+        () if codes else ((0, _matrix(conn, agent, now)),),
+        joined_codes(codes) if codes else None,
+        tuple((first, part.words) for first, part, _ in parts),
     )
 
 
-def _joined(items: ItemColumns, part: _Stretch, first: int) -> ItemColumns:
-    matrices = (*items.matrices, (first, part.vectors))
+def _matrix(conn: Connection, agent: str, now: LibraryHead) -> Vectors:
+    """Every vector of the library: from sealed copies where there are sound ones, from rows elsewhere."""
+    width, reached = now.dimensions or 0, 0
+    matrix = np.empty((now.items, width), dtype=np.float32)
+    for number, crc, data in meanings.sealed(conn, agent, _whole_layout(now)) if width else ():
+        first = number * BLOCK
+        if first < reached or first + BLOCK > now.items or zlib.crc32(data) != crc:
+            continue
+        matrix[reached:first] = _vectors(conn, agent, now, reached, first)
+        matrix[first : first + BLOCK] = np.frombuffer(data, "<f4").reshape(BLOCK, width)
+        reached = first + BLOCK
+    matrix[reached:] = _vectors(conn, agent, now, reached, now.items)
+    return matrix
+
+
+def _joined(conn: Connection, agent: str, now: LibraryHead, items: ItemColumns) -> ItemColumns:
+    """The same columns with what was added behind them."""
+    first = len(items)
+    part = _read(conn, agent, now, first, now.items)
+    if items.codes is not None:
+        matrices: tuple[tuple[int, Vectors], ...] = ((0, _matrix(conn, agent, now)),)
+    else:
+        matrices = (*items.matrices, (first, _vectors(conn, agent, now, first, now.items)))
     if len(matrices) > _MOST_PARTS:
         matrices = ((0, np.concatenate([matrix for _, matrix in matrices])),)
     fixed = np.concatenate([items.fixed, part.fixed])
-    return _standing_apart(fixed, matrices, (*items.words, (first, part.words)))
+    return _standing_apart(fixed, matrices, None, (*items.words, (first, part.words)))
 
 
 def _standing_apart(
-    fixed: npt.NDArray[np.void], matrices: tuple[tuple[int, Vectors], ...], words: TermIndex
+    fixed: npt.NDArray[np.void],
+    matrices: tuple[tuple[int, Vectors], ...],
+    codes: Codes | None,
+    words: TermIndex,
 ) -> ItemColumns:
     """Columns whose layers and archive are still to be read."""
     size = len(fixed)
@@ -204,6 +230,7 @@ def _standing_apart(
         nothing,
         nothing,
         matrices,
+        codes,
         words,
     )
 
@@ -220,16 +247,12 @@ def _with_standing(conn: Connection, agent: str, items: ItemColumns) -> ItemColu
     return replace(items, archived=archived, layer=layer, importance=importance, recency=recency, memo={})
 
 
-def _read(conn: Connection, agent: str, now: LibraryHead, first: int, last: int) -> _Stretch:
+def _read(conn: Connection, agent: str, now: LibraryHead, first: int, last: int) -> Stretch:
     """The items numbered from `first` up to but not including `last`, from their rows."""
     by_number = rows.numbered(conn, agent, range(first, last))
     texts = _texts(conn, agent, list(by_number.values()))
-    by_id = (
-        meanings.of_ids(conn, agent, now.model, [row.id for row in by_number.values()]) if now.model else {}
-    )
-    fixed = np.zeros(last - first, dtype=_FIXED)
+    fixed = np.zeros(last - first, dtype=FIXED)
     fixed["at"] = NEVER
-    matrix = np.zeros((last - first, now.dimensions or 0), dtype=np.float32)
     for number, row in by_number.items():
         said = msgspec.json.decode(row.document)
         confidence = said.get("confidence")
@@ -241,12 +264,19 @@ def _read(conn: Connection, agent: str, now: LibraryHead, first: int, last: int)
             key_of(said.get("status")),
             np.nan if confidence is None else confidence,
         )
-        if row.id in by_id:
-            matrix[number - first] = np.frombuffer(by_id[row.id], dtype="<f4")
     ordered = [
         texts.get(by_number[number].id) if number in by_number else None for number in range(first, last)
     ]
-    return _Stretch(fixed, matrix, postings(ordered, grams=now.model is None))
+    return Stretch(fixed, postings(ordered, grams=now.model is None))
+
+
+def _vectors(conn: Connection, agent: str, now: LibraryHead, first: int, last: int) -> Vectors:
+    """The vectors of the items numbered from `first` up to but not including `last`, from their rows."""
+    matrix = np.zeros((last - first, now.dimensions or 0), dtype=np.float32)
+    if now.model is not None and last > first:
+        for number, raw in meanings.of_numbers(conn, agent, now.model, first, last):
+            matrix[number - first] = np.frombuffer(raw, dtype="<f4")
+    return matrix
 
 
 def _texts(conn: Connection, agent: str, stored: list[StoredItem]) -> dict[str, str]:
@@ -259,44 +289,16 @@ def _texts(conn: Connection, agent: str, stored: list[StoredItem]) -> dict[str, 
 
 def seal(conn: Connection, agent: str, now: LibraryHead) -> None:
     """Store a copy of every full stretch that has none; the caller holds the library's lock."""
-    layout = layout_of(now)
+    layout, whole = layout_of(now), _whole_layout(now)
     sealed = meanings.seals(conn, agent, layout)
     missing = [number for number in range(now.items // BLOCK) if number not in sealed]
     if missing:
-        meanings.unseal(conn, agent, keep=layout)
+        meanings.unseal(conn, agent, keep=(layout, whole))
     for number in missing:
-        data = _packed(_read(conn, agent, now, number * BLOCK, (number + 1) * BLOCK))
+        first, last = number * BLOCK, (number + 1) * BLOCK
+        vectors = _vectors(conn, agent, now, first, last)
+        data = packed(_read(conn, agent, now, first, last), coded(vectors))
         meanings.seal(conn, agent, layout, number, zlib.crc32(data), data)
-
-
-def _packed(part: _Stretch) -> bytes:
-    """Fixed columns, vectors, then the postings, little-endian."""
-    words = part.words
-    out = io.BytesIO()
-    out.write(np.uint64(len(words.terms)).astype("<u8").tobytes())
-    out.write(part.fixed.tobytes())
-    out.write(part.vectors.astype("<f4").tobytes())
-    for array, kind in (
-        (words.lengths, "<u4"),
-        (words.terms, "<u4"),
-        (words.rows, "<u4"),
-        (words.counts, "<u2"),
-    ):
-        out.write(array.astype(kind).tobytes())
-    return out.getvalue()
-
-
-def _unpacked(data: bytes, width: int) -> _Stretch:
-    size = int(np.frombuffer(data, "<u8", 1)[0])
-    place = 8
-
-    def take(kind: Any, count: int) -> npt.NDArray[Any]:
-        nonlocal place
-        array = np.frombuffer(data, kind, count, place)
-        place += array.nbytes
-        return array
-
-    fixed = take(_FIXED, BLOCK)
-    matrix = take("<f4", BLOCK * width).reshape(BLOCK, width)
-    lengths, terms, places = take("<u4", BLOCK), take("<u4", size), take("<u4", size)
-    return _Stretch(fixed, matrix, Postings(terms, places, take("<u2", size), lengths))
+        if now.dimensions:
+            raw = vectors.astype("<f4").tobytes()
+            meanings.seal(conn, agent, whole, number, zlib.crc32(raw), raw)

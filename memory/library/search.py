@@ -22,13 +22,16 @@ from memory.library.terms import Flags, bm25, terms_of
 from memory.library.texts import archived_texts
 from memory.library.where import ItemCondition, matches, stated
 from memory.store import library as rows
+from memory.store.vectors import vectors_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sqlalchemy import Connection
 
+    from memory.library.blocks import Codes
     from memory.library.embedder import Embedder, Vectors
+    from memory.store.library import LibraryHead
 
 __all__ = ["Components", "ItemHit", "SearchAnswer", "SearchFilters", "search"]
 
@@ -37,7 +40,6 @@ FULL_IMPORTANCE: Final = 100.0
 _DIGITS: Final = 6
 _MARGIN: Final = 1e-4
 """More than float32 can be wrong in 384 sums of a unit vector, and more than rounding moves a score."""
-_AT_ONCE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,12 @@ class _Candidates:
     visible: Flags
     share: Floats = field(default_factory=lambda: np.empty(0))
     coarse: Floats = field(default_factory=lambda: np.empty(0))
+    vectors: Mapping[int, Vectors] = field(default_factory=dict)
+    """Those of the items that may be among the best, where the columns hold codes only."""
+
+    def vector(self, number: int) -> Vectors:
+        """The vector of the item with this number."""
+        return self.items.vector(number) if self.items.codes is None else self.vectors[number]
 
 
 class _Ranked(NamedTuple):
@@ -127,20 +135,21 @@ def search(
         raise RefusedError("there is nothing to look for: the text is empty")
     if k < 1:
         raise RefusedError("k must be 1 or more")
-    libraries = owners_of(conn, agent)
-    note = _why_lexical(conn, libraries, embedder)
-    chosen = [_candidates(conn, owner, asked) for owner in libraries]
+    heads = {owner: rows.head(conn, owner) for owner in owners_of(conn, agent)}
+    note = _why_lexical(heads.values(), embedder)
+    chosen = [_candidates(conn, owner, head, asked) for owner, head in heads.items() if head.items]
     chosen = [entry for entry in chosen if entry.visible.any()]
     query = _query_vector(text, embedder) if note is None and embedder is not None else None
-    scored = _scored(chosen, text, query, asked, grams=_has_grams(conn, libraries))
-    ranked = _ranked(conn, scored, query, asked, k)
+    grams = any(head.items and head.model is None for head in heads.values())
+    scored = _scored(conn, chosen, text, query, asked, grams=grams, k=k)
+    hits = tuple(_hits(conn, scored, _ranked(conn, scored, query, asked, k)))
     model = LEXICAL if embedder is None or note is not None else embedder.name
-    return SearchAnswer(model, tuple(_hits(conn, scored, ranked)), note)
+    return SearchAnswer(model, hits, note)
 
 
-def _why_lexical(conn: Connection, libraries: Sequence[str], embedder: Embedder | None) -> str | None:
+def _why_lexical(heads: Iterable[LibraryHead], embedder: Embedder | None) -> str | None:
     """Why vectors cannot be compared; None where they can."""
-    models = sorted({head.model or LEXICAL for head in (rows.head(conn, x) for x in libraries) if head.items})
+    models = sorted({head.model or LEXICAL for head in heads if head.items})
     if embedder is None:
         return "no model of sentences is installed; found by words alone (pip install 'slow-mirror[library]')"
     strangers = [model for model in models if model != embedder.name]
@@ -152,11 +161,6 @@ def _why_lexical(conn: Connection, libraries: Sequence[str], embedder: Embedder 
     return None
 
 
-def _has_grams(conn: Connection, libraries: Sequence[str]) -> bool:
-    heads = (rows.head(conn, agent) for agent in libraries)
-    return any(head.items and head.model is None for head in heads)
-
-
 def _query_vector(text: str, embedder: Embedder) -> Vectors:
     vector = np.asarray(embedder.embed_query(text), dtype=np.float32)
     if vector.shape != (embedder.dimensions,):
@@ -166,8 +170,8 @@ def _query_vector(text: str, embedder: Embedder) -> Vectors:
     return vector
 
 
-def _candidates(conn: Connection, agent: str, asked: SearchFilters) -> _Candidates:
-    items = columns(conn, agent)
+def _candidates(conn: Connection, agent: str, head: LibraryHead, asked: SearchFilters) -> _Candidates:
+    items = columns(conn, agent, head)
     at = items.fixed["at"]
     visible = at <= (asked.as_of if asked.as_of is not None else NEVER - 1)
     if asked.since is not None:
@@ -204,24 +208,52 @@ def _met(conn: Connection, agent: str, items: ItemColumns, condition: ItemCondit
 
 
 def _scored(
-    chosen: list[_Candidates], text: str, query: Vectors | None, asked: SearchFilters, *, grams: bool
+    conn: Connection,
+    chosen: list[_Candidates],
+    text: str,
+    query: Vectors | None,
+    asked: SearchFilters,
+    *,
+    grams: bool,
+    k: int,
 ) -> list[_Candidates]:
-    """The candidates with their share and a score right to about seven digits."""
+    """The candidates with their share and a score right to about seven digits; -inf where it is not among the best."""
     terms = terms_of(text, grams=grams)
     shares = bm25(terms, [entry.items.words for entry in chosen], [entry.visible for entry in chosen])
     scored = []
     for entry, share in zip(chosen, shares, strict=True):
-        coarse = share.copy()
-        if query is not None:
-            similar = [np.dot(matrix, query) for _, matrix in entry.items.matrices]
-            coarse = np.concatenate(similar).astype(np.float64) + LEXICAL_WEIGHT * share
+        coarse = share.copy() if query is None else LEXICAL_WEIGHT * share
         if asked.layer is not None:
-            coarse = coarse + entry.items.recency + _importance(entry.items.importance, asked.layer)
+            coarse += entry.items.recency + _importance(entry.items.importance, asked.layer)
         elif query is None:
             coarse[share <= 0] = -math.inf  # by words alone, what shares none is not like it at all
-        coarse[~entry.visible] = -math.inf
-        scored.append(_Candidates(entry.agent, entry.items, entry.visible, share, coarse))
+        if not entry.visible.all():
+            coarse[~entry.visible] = -math.inf
+        vectors: Mapping[int, Vectors] = {}
+        if query is not None and entry.items.codes is not None:
+            coarse, vectors = _decoded(conn, entry, entry.items.codes, coarse, query, k)
+        elif query is not None:
+            for first, matrix in entry.items.matrices:
+                coarse[first : first + len(matrix)] += np.dot(matrix, query)
+        scored.append(_Candidates(entry.agent, entry.items, entry.visible, share, coarse, vectors))
     return scored
+
+
+def _decoded(
+    conn: Connection, entry: _Candidates, codes: Codes, other: Floats, query: Vectors, k: int
+) -> tuple[Floats, Mapping[int, Vectors]]:
+    """`other` and similarity of every item that may be among the k best for all that codes leave open, and their vectors."""
+    near = codes.similarities(query) + other
+    doubt = codes.doubt * float(np.linalg.norm(query)) + _MARGIN
+    floor = _greatest(near - doubt, k)
+    numbers = np.flatnonzero((near + doubt >= floor) & (other > -math.inf)).tolist()
+    by_number = dict.fromkeys(numbers, np.zeros(len(query), dtype=np.float32))
+    raw = vectors_of(conn, entry.agent, rows.head(conn, entry.agent).model or "", numbers)
+    by_number |= {number: np.frombuffer(data, dtype="<f4") for number, data in raw.items()}
+    scores = np.full(len(other), -math.inf)
+    if numbers:
+        scores[numbers] = other[numbers] + np.dot(np.array([by_number[n] for n in numbers]), query)
+    return scores, by_number
 
 
 def _importance(stored: Floats, layer: str) -> Floats:
@@ -235,7 +267,7 @@ def _ranked(
 ) -> list[_Ranked]:
     """The k best, in order, each with the exact parts of its score."""
     near: list[tuple[int, int]] = []
-    floor = _floor(scored, k)
+    floor = _greatest(np.concatenate([entry.coarse for entry in scored]), k) - _MARGIN if scored else 0.0
     for place, entry in enumerate(scored):
         near += [(place, int(number)) for number in np.flatnonzero(entry.coarse >= floor)]
     similar: dict[bytes, float] = {}
@@ -246,8 +278,8 @@ def _ranked(
         if asked.min_score is None or score >= asked.min_score:
             unordered.append((score, place, number, parts))
     ids = {
-        place: _ids(conn, scored[place].agent, [n for _, p, n, _ in unordered if p == place])
-        for place in range(len(scored))
+        place: rows.ids_of(conn, entry.agent, [number for _, at, number, _ in unordered if at == place])
+        for place, entry in enumerate(scored)
     }
     ranked = [
         _Ranked(
@@ -259,15 +291,10 @@ def _ranked(
     return sorted(ranked, key=lambda entry: entry.order)[:k]
 
 
-def _floor(scored: list[_Candidates], k: int) -> float:
-    """A score that the k best of all libraries reach, less what rounding may move."""
-    if not scored:
-        return math.inf
-    every = np.concatenate([entry.coarse for entry in scored])
-    if k >= len(every):
-        return float(np.nextafter(-math.inf, 0.0))
-    floor = float(np.partition(every, len(every) - k)[len(every) - k])
-    return float(np.nextafter(-math.inf, 0.0)) if floor == -math.inf else floor - _MARGIN
+def _greatest(scores: Floats, k: int) -> float:
+    """The k-th greatest of these; the least number there is where fewer than k are more than -inf."""
+    least = float(np.nextafter(-math.inf, 0.0))
+    return max(float(np.partition(scores, -k)[-k]), least) if k < len(scores) else least
 
 
 def _components(
@@ -276,7 +303,7 @@ def _components(
     """The parts of a score, each rounded to six digits: products of float32 are exact in float64, and so is `fsum`."""
     similarity = None
     if query is not None:
-        vector = entry.items.vector(number)
+        vector = entry.vector(number)
         raw = vector.tobytes()
         if raw not in similar:
             exact = vector.astype(np.float64) * query.astype(np.float64)
@@ -293,10 +320,6 @@ def _components(
 def _sum(parts: Components, *, by_words: bool) -> float:
     matched = parts.lexical if by_words else (parts.similarity or 0.0) + LEXICAL_WEIGHT * parts.lexical
     return round(matched + (parts.recency or 0.0) + (parts.importance or 0.0), _DIGITS)
-
-
-def _ids(conn: Connection, agent: str, numbers: list[int]) -> dict[int, str]:
-    return {number: row.id for number, row in rows.numbered(conn, agent, numbers).items()}
 
 
 def _hits(conn: Connection, scored: list[_Candidates], ranked: list[_Ranked]) -> Iterator[ItemHit]:

@@ -93,21 +93,25 @@ def bm25(query: Iterable[int], indices: Sequence[TermIndex], visible: Sequence[F
     scores = [np.zeros(len(flags)) for flags in visible]
     if not size or not total:
         return scores
-    norms = [K1 * (1.0 - B + B * (length / (total / size))) for length in lengths]
+    mean = total / size
     most = 0.0
     every = [bool(flags.all()) for flags in visible]
+    ceiling = max(COMMON * size, LEAST_COMMON)
     for term, weight in sorted(Counter(query).items()):
+        if all(every) and sum(_frequency(index, term) for index in indices) > ceiling:
+            continue
         hits = [
             _hits(index, term, None if whole else flags)
             for index, flags, whole in zip(indices, visible, every, strict=True)
         ]
         frequency = sum(len(rows) for rows, _ in hits)
-        if frequency > max(COMMON * size, LEAST_COMMON):
+        if frequency > ceiling:
             continue
         idf = math.log(1.0 + (size - frequency + 0.5) / (frequency + 0.5))
         most += weight * idf * (K1 + 1.0)
-        for score, norm, (rows, counts) in zip(scores, norms, hits, strict=True):
-            score[rows] += weight * idf * counts * (K1 + 1.0) / (counts + norm[rows])
+        for score, length, (rows, counts) in zip(scores, lengths, hits, strict=True):
+            norm = K1 * (1.0 - B + B * (length[rows] / mean))
+            score[rows] += weight * idf * counts * (K1 + 1.0) / (counts + norm)
     return [score / most for score in scores] if most > 0 else scores
 
 
@@ -118,25 +122,33 @@ def _lengths(index: TermIndex, size: int) -> Floats:
     return lengths
 
 
+def _places(part: Postings, term: int) -> tuple[int, int]:
+    """Where the postings of a term begin and end."""
+    wanted = np.uint32(term)
+    start, stop = part.terms.searchsorted(wanted, side="left"), part.terms.searchsorted(wanted, side="right")
+    return int(start), int(stop)
+
+
+def _frequency(index: TermIndex, term: int) -> int:
+    """How many texts hold the term, whoever may see them."""
+    return sum(stop - start for start, stop in (_places(part, term) for _, part in index))
+
+
 def _hits(
     index: TermIndex, term: int, visible: Flags | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint16]]:
     """(the visible texts that hold the term, how often each does); None: all are visible."""
     rows, counts = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.uint16)]
-    wanted = np.uint32(term)
     for first, part in index:
-        start, stop = (
-            np.searchsorted(part.terms, wanted, side="left"),
-            np.searchsorted(part.terms, wanted, side="right"),
-        )
+        start, stop = _places(part, term)
         if stop > start:
             rows.append(part.rows[start:stop].astype(np.int64) + first)
             counts.append(part.counts[start:stop])
-    found_rows, often = np.concatenate(rows), np.concatenate(counts)
+    held, often = np.concatenate(rows), np.concatenate(counts)
     if visible is None:
-        return found_rows, often
-    mine = visible[found_rows]
-    return found_rows[mine], often[mine]
+        return held, often
+    mine = visible[held]
+    return held[mine], often[mine]
 
 
 def merged(index: TermIndex) -> TermIndex:

@@ -165,6 +165,15 @@ def numbered(conn: Connection, agent: str, numbers: Sequence[int]) -> dict[int, 
     return by_number
 
 
+def ids_of(conn: Connection, agent: str, numbers: Sequence[int]) -> dict[int, str]:
+    """Number -> id of the items with these numbers."""
+    by_number: dict[int, str] = {}
+    for chunk in _chunks(numbers):
+        query = sa.select(items.c.number, items.c.id).where(items.c.agent == agent, items.c.number.in_(chunk))
+        by_number.update((row[0], row[1]) for row in conn.execute(query))
+    return by_number
+
+
 def all_rows(conn: Connection, agent: str) -> Iterator[StoredItem]:
     """Every item of the library in order of id, read as they are asked for."""
     query = sa.select(*_ROW).where(items.c.agent == agent).order_by(items.c.id)

@@ -36,6 +36,27 @@ def of_ids(conn: Connection, agent: str, model: str, ids: Sequence[str]) -> dict
     return by_id
 
 
+def of_numbers(
+    conn: Connection, agent: str, model: str, first: int, last: int
+) -> Iterator[tuple[int, bytes]]:
+    """(number, vector) of the items numbered from `first` up to but not including `last` that a model has one of."""
+    own = sa.and_(vectors.c.agent == items.c.agent, vectors.c.id == items.c.id, vectors.c.model == model)
+    query = sa.select(items.c.number, vectors.c.vector).join(vectors, own)
+    query = query.where(items.c.agent == agent, items.c.number >= first, items.c.number < last)
+    return ((row[0], row[1]) for row in conn.execute(query))
+
+
+def vectors_of(conn: Connection, agent: str, model: str, numbers: Sequence[int]) -> dict[int, bytes]:
+    """Number -> vector of those of the items with these numbers that a model has one of."""
+    own = sa.and_(vectors.c.agent == items.c.agent, vectors.c.id == items.c.id, vectors.c.model == model)
+    query = sa.select(items.c.number, vectors.c.vector).join(vectors, own).where(items.c.agent == agent)
+    by_number: dict[int, bytes] = {}
+    for start in range(0, len(numbers), _CHUNK):
+        chunk = query.where(items.c.number.in_(numbers[start : start + _CHUNK]))
+        by_number.update((row[0], row[1]) for row in conn.execute(chunk))
+    return by_number
+
+
 def without(conn: Connection, agent: str, model: str, most: int) -> list[str]:
     """Ids of at most so many items that have no vector of this model, in order of number."""
     own = sa.and_(vectors.c.agent == items.c.agent, vectors.c.id == items.c.id, vectors.c.model == model)
@@ -66,7 +87,7 @@ def sealed(conn: Connection, agent: str, layout: str) -> Iterator[tuple[int, int
     """(number, crc, data) of the column copies of a layout, in order, read as they are asked for."""
     columns = (item_blocks.c.number, item_blocks.c.crc, item_blocks.c.data)
     query = sa.select(*columns).where(item_blocks.c.agent == agent, item_blocks.c.layout == layout)
-    rows = conn.execute(query.order_by(item_blocks.c.number).execution_options(yield_per=8))
+    rows = conn.execute(query.order_by(item_blocks.c.number).execution_options(yield_per=1))
     return ((row[0], row[1], row[2]) for row in rows)
 
 
@@ -85,14 +106,14 @@ def seal(conn: Connection, agent: str, layout: str, number: int, crc: int, data:
 
 
 def unseal(
-    conn: Connection, agent: str, numbers: Iterable[int] | None = None, keep: str | None = None
+    conn: Connection, agent: str, numbers: Iterable[int] | None = None, keep: Sequence[str] = ()
 ) -> None:
-    """Delete the column copies with these numbers (None: all), or all of other layouts than `keep`."""
+    """Delete the column copies with these numbers (None: all), or all of other layouts than these."""
     query = sa.delete(item_blocks).where(item_blocks.c.agent == agent)
     if numbers is not None:
         query = query.where(item_blocks.c.number.in_(sorted(numbers)))
-    if keep is not None:
-        query = query.where(item_blocks.c.layout != keep)
+    if keep:
+        query = query.where(item_blocks.c.layout.not_in(keep))
     conn.execute(query)
 
 

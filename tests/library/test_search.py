@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from memory import RefusedError
 from memory.library import archive, columns, intake, reindex
+from memory.library.blocks import coded
 from memory.library.embedder import Vectors, embed
 from memory.library.models.minilm import MODEL, bundled_model
 from memory.library.models.wordpiece import pieces
@@ -181,18 +182,41 @@ def test_the_best_are_those_of_an_exhaustive_search_in_any_order_of_telling(
     assert [hit.score for hit in answers[0]] == sorted((hit.score for hit in answers[0]), reverse=True)
 
 
-def test_sealed_copies_hold_what_the_rows_hold_and_damage_is_read_around(db: Store) -> None:
+def test_sealed_copies_hold_what_the_rows_hold_and_damage_is_read_around(
+    db: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tell(db, [raw(f"i{number}", text="ab"[number % 2] * (1 + number % 7)) for number in range(2100)])
     with db.write() as conn:
+        assert (
+            conn.exec_driver_sql("SELECT count(*) FROM memory_block_item").scalar_one() == 4
+        )  # two stretches, and whole vectors
         conn.exec_driver_sql("UPDATE memory_block_item SET crc = crc + 1 WHERE number = 0")
         columns.drop_columns(conn)
         first = search(conn, "aab", LETTERS, agent="ada", k=30)
+        for most in (1, 10**6):  # by codes, then by vectors
+            monkeypatch.setattr(columns, "MANY", most)
+            columns.drop_columns(conn)
+            assert search(conn, "aab", LETTERS, agent="ada", k=30) == first
+            assert search(conn, "aab", LETTERS, agent="ada", k=30) == first  # whoever asks again
         conn.exec_driver_sql("DELETE FROM memory_block_item")
         columns.drop_columns(conn)
         assert search(conn, "aab", LETTERS, agent="ada", k=30) == first
         archive.forget_item(conn, "ada", first.hits[0].item.id, 1, "owner")
         second = search(conn, "aab", LETTERS, agent="ada", k=30)
         assert [hit.item.id for hit in second.hits[:29]] == [hit.item.id for hit in first.hits[1:]]
+
+
+def test_codes_are_no_further_from_vectors_than_they_say() -> None:
+    rng = np.random.default_rng(3)
+    rows = rng.standard_normal((1500, 48)).astype(np.float32) * rng.choice([0, 1e-6, 1, 30], (1500, 1))
+    rows = rows.astype(np.float32)
+    query = rng.standard_normal(48).astype(np.float32)
+    codes = coded(rows)
+    exact = rows.astype(np.float64) @ query.astype(np.float64)
+    size = np.abs(rows).astype(np.float64) @ np.abs(query).astype(np.float64)
+    wrong = np.abs(codes.similarities(query) - exact)
+    assert (wrong <= codes.doubt * np.linalg.norm(query.astype(np.float64)) + 1e-5 * size).all()
+    assert (codes.doubt <= 0.05 * np.linalg.norm(rows.astype(np.float64), axis=1)).all()
 
 
 # models
@@ -238,8 +262,10 @@ def test_the_default_model_says_what_its_publishers_do() -> None:
     rows = model.embed_documents(texts)
     similar = [math.fsum((row.astype(np.float64) * query).tolist()) for row in rows]
     assert similar == pytest.approx([0.7035, 0.5272], abs=0.01)
-    alone = model.embed_documents(texts[1:])
-    assert alone.tobytes() == rows[1:].tobytes()  # whatever it comes with
+    every = ["up", *texts, *(text.replace("man", "bear") for text in texts), "up " * 60, texts[1]]
+    together = model.embed_documents(every)
+    alone = [model.embed_documents([text])[0].tobytes() for text in every]
+    assert [row.tobytes() for row in together] == alone  # whatever it comes with
 
 
 @pytest.mark.parametrize(
