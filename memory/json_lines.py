@@ -1,13 +1,18 @@
-"""One line of JSON as an object: no key twice, no NaN, nested no deeper than a person would."""
+"""Lines of JSON as objects: no key twice, no NaN, nested no deeper than a person would."""
 
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memory.errors import RefusedError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
 JsonObject = dict[str, Any]
+_Value = TypeVar("_Value")
+_Fault = TypeVar("_Fault")
 
 DEEPEST: Final = 100
 """Levels of nesting a value may have."""
@@ -26,6 +31,25 @@ def parsed(text: str) -> JsonObject:
     if not isinstance(value, dict):
         raise RefusedError("must be a JSON object")
     return value
+
+
+def read_lines(
+    lines: Iterable[bytes | str],
+    read: Callable[[JsonObject], _Value],
+    fault: Callable[[int, str], _Fault],
+) -> Iterator[_Value | _Fault]:
+    """What `read` makes of each line's object, or `fault` of its number (from 1) and why not. Blank lines are skipped."""
+    for number, line in enumerate(lines, start=1):
+        try:
+            text = line.decode("utf-8") if isinstance(line, bytes) else line
+            if number == 1:
+                text = text.removeprefix("\ufeff")
+            if text.strip():
+                yield read(parsed(text))
+        except UnicodeDecodeError:
+            yield fault(number, "not UTF-8")
+        except RefusedError as error:
+            yield fault(number, str(error))
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -6,23 +6,20 @@ to the entry. What a later review found out is never written into the episode: s
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 import msgspec
 
 from memory.errors import DamagedError, RefusedError
-from memory.instants import instant, written
-from memory.json_lines import DEEPEST, parsed
+from memory.fields import FieldReaders, identity, is_agent, name, number, read_fields, required_instant
+from memory.instants import written
+from memory.json_lines import DEEPEST, read_lines
 from memory.situation.context import DEFAULT, LARGEST, Registry, checked
 
-_AGENT: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
-_LONGEST_NAME: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +95,7 @@ def json_values(episode: Episode) -> dict[str, Any]:
 
 def episode_of(raw: Mapping[str, Any]) -> Episode:
     """Read one told episode; raises `RefusedError` naming the field that may not enter."""
-    values: dict[str, Any] = {}
-    for name, read in _READERS.items():
-        try:
-            values[name] = read(raw.get(name))
-        except RefusedError as error:
-            raise RefusedError(f"{name}: {error}") from None
+    values = read_fields(raw, _READERS)
     context = raw.get("context")
     if context is not None and not isinstance(context, Mapping):
         raise RefusedError("context: must be an object")
@@ -127,17 +119,11 @@ def read_episodes(
     not_after: int | None = None,
 ) -> Iterator[Episode | EpisodeFault]:
     """Read JSON Lines: each line's episode, or its fault (`line` counts from 1). Blank lines are skipped."""
-    for number, line in enumerate(lines, start=1):
-        try:
-            text = line.decode("utf-8") if isinstance(line, bytes) else line
-            if number == 1:
-                text = text.removeprefix("\ufeff")
-            if text.strip():
-                yield entering(episode_of(parsed(text)), registry, not_after)
-        except UnicodeDecodeError:
-            yield EpisodeFault(where, number, "not UTF-8")
-        except RefusedError as error:
-            yield EpisodeFault(where, number, str(error))
+    return read_lines(
+        lines,
+        lambda raw: entering(episode_of(raw), registry, not_after),
+        lambda line, reason: EpisodeFault(where, line, reason),
+    )
 
 
 def entering(episode: Episode, registry: Registry, not_after: int | None) -> Episode:
@@ -180,52 +166,10 @@ def _text(value: str, name: str) -> str:
     return value
 
 
-def _name(value: object) -> str | None:
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise RefusedError("must be text")
-    if len(value) > _LONGEST_NAME or _CONTROL.search(value):
-        raise RefusedError(f"must be at most {_LONGEST_NAME} characters without control characters")
-    return value or None
-
-
-def _identity(value: object) -> str:
-    name = _name(value)
-    if name is None:
-        raise RefusedError("is required")
-    return name
-
-
 def _agent(value: object) -> str:
-    if not isinstance(value, str) or not _AGENT.fullmatch(value):
+    if not is_agent(value):
         raise RefusedError("must be 1 to 64 of A-Za-z0-9._-")
-    return value
-
-
-def _instant(value: object) -> int:
-    if value is None:
-        raise RefusedError("is required")
-    return instant(value)
-
-
-def _number(low: float = -LARGEST, high: float = LARGEST) -> Callable[[object], float | None]:
-    def read(value: object) -> float | None:
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise RefusedError("must be a number")
-        try:
-            number = float(value) + 0.0
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
-            raise RefusedError("must be finite")
-        if not low <= number <= high:
-            raise RefusedError(f"must lie between {low:g} and {high:g}")
-        return number
-
-    return read
+    return str(value)
 
 
 def _tags(value: object) -> tuple[str, ...]:
@@ -244,22 +188,22 @@ def _prose(value: object) -> str | None:
     return _text(value, "text")
 
 
-_READERS: Final[dict[str, Callable[[object], Any]]] = {
-    "id": _identity,
+_READERS: Final[FieldReaders] = {
+    "id": identity,
     "agent": _agent,
-    "at": _instant,
-    "strategy": _name,
-    "symbol": _name,
-    "direction": _name,
-    "entry_price": _number(low=0.0),
-    "size": _number(),
-    "exit_price": _number(low=0.0),
-    "pnl": _number(),
-    "pnl_r": _number(),
-    "held_for_s": _number(low=0.0, high=1e12),
-    "mae": _number(),
-    "confidence": _number(low=0.0, high=1.0),
-    "valence": _number(low=-1.0, high=1.0),
+    "at": required_instant,
+    "strategy": name,
+    "symbol": name,
+    "direction": name,
+    "entry_price": number(0.0, LARGEST),
+    "size": number(-LARGEST, LARGEST),
+    "exit_price": number(0.0, LARGEST),
+    "pnl": number(-LARGEST, LARGEST),
+    "pnl_r": number(-LARGEST, LARGEST),
+    "held_for_s": number(0.0, 1e12),
+    "mae": number(-LARGEST, LARGEST),
+    "confidence": number(0.0, 1.0),
+    "valence": number(-1.0, 1.0),
     "tags": _tags,
     "reflection": _prose,
 }

@@ -7,17 +7,17 @@ An item is identified by (agent, id). It never changes: another status or wordin
 from __future__ import annotations
 
 import hashlib
-import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 import msgspec
 
 from memory.errors import DamagedError, RefusedError
-from memory.instants import instant, written
-from memory.json_lines import JsonObject, parsed
+from memory.fields import FieldReaders, identity, is_agent, name, number, read_fields, required_instant
+from memory.instants import written
+from memory.json_lines import JsonObject, read_lines
 from memory.library.layers.preset import LAYERS
 
 Scalar = str | int | float | bool
@@ -41,11 +41,8 @@ LARGEST_TEXT: Final = 65_536
 """Bytes of a text."""
 _MOST_KEYS: Final = 200
 _MOST_PARENTS: Final = 1000
-_LONGEST_NAME: Final = 200
 _LARGEST_NUMBER: Final = 1e15
 _LARGEST_METADATA: Final = 65_536
-_AGENT: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _UNSTORABLE: Final = re.compile(r"[\x00\ud800-\udfff]")
 
 
@@ -117,12 +114,7 @@ def item_as_json(item: LibraryItem) -> JsonObject:
 
 def item_of(raw: Mapping[str, Any]) -> LibraryItem:
     """Read one told item; raises `RefusedError` naming the field. Fields we do not know join its metadata."""
-    values: dict[str, Any] = {}
-    for name, read in _READERS.items():
-        try:
-            values[name] = read(raw.get(name))
-        except RefusedError as error:
-            raise RefusedError(f"{name}: {error}") from None
+    values = read_fields(raw, _READERS)
     strangers = {key: value for key, value in raw.items() if key not in FIELDS}
     values["metadata"] = _metadata(raw.get("metadata"), strangers)
     item = LibraryItem(**values)
@@ -142,17 +134,7 @@ def verified(item: LibraryItem) -> LibraryItem:
 
 def read_items(lines: Iterable[bytes | str], where: str = "-") -> Iterator[LibraryItem | ItemFault]:
     """Read JSON Lines: each line's item, or its fault (`line` counts from 1). Blank lines are skipped."""
-    for number, line in enumerate(lines, start=1):
-        try:
-            text = line.decode("utf-8") if isinstance(line, bytes) else line
-            if number == 1:
-                text = text.removeprefix("\ufeff")
-            if text.strip():
-                yield item_of(parsed(text))
-        except UnicodeDecodeError:
-            yield ItemFault(where, number, "not UTF-8")
-        except RefusedError as error:
-            yield ItemFault(where, number, str(error))
+    return read_lines(lines, item_of, lambda line, reason: ItemFault(where, line, reason))
 
 
 def _metadata(stated: object, strangers: Mapping[str, Any]) -> dict[str, MetadataValue]:
@@ -199,41 +181,18 @@ def _scalar(name: str, value: object) -> Scalar:
 
 
 def _key(value: object) -> str:
-    name = _name(value)
-    if name is None:
+    key = name(value)
+    if key is None:
         raise RefusedError("metadata: a key must not be empty")
-    return name
-
-
-def _name(value: object) -> str | None:
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise RefusedError("must be text")
-    if len(value) > _LONGEST_NAME or _CONTROL.search(value):
-        raise RefusedError(f"must be at most {_LONGEST_NAME} characters without control characters")
-    return value or None
-
-
-def _required(value: object) -> str:
-    name = _name(value)
-    if name is None:
-        raise RefusedError("is required")
-    return name
+    return key
 
 
 def _agent(value: object) -> str:
     if value is None or value == SHARED:
         return SHARED
-    if not isinstance(value, str) or not _AGENT.fullmatch(value):
+    if not is_agent(value):
         raise RefusedError("must be 1 to 64 of A-Za-z0-9._-, or null for an item everybody sees")
-    return value
-
-
-def _instant(value: object) -> int:
-    if value is None:
-        raise RefusedError("is required")
-    return instant(value)
+    return str(value)
 
 
 def _text(value: object) -> str:
@@ -250,7 +209,7 @@ def _text(value: object) -> str:
 def _layer(value: object) -> str | None:
     if value is not None and value not in LAYERS:
         raise RefusedError(f"must be one of {', '.join(LAYERS)}")
-    return _name(value)
+    return name(value)
 
 
 def _parents(value: object) -> tuple[str, ...]:
@@ -258,34 +217,21 @@ def _parents(value: object) -> tuple[str, ...]:
         return ()
     if not isinstance(value, list | tuple) or len(value) > _MOST_PARENTS:
         raise RefusedError(f"must be a list of at most {_MOST_PARENTS} ids")
-    return tuple(sorted({_required(part) for part in value}))
+    return tuple(sorted({identity(part) for part in value}))
 
 
-def _number(low: float, high: float) -> Callable[[object], float | None]:
-    def read(value: object) -> float | None:
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise RefusedError("must be a number")
-        if not (low <= value <= high) or math.isnan(value):
-            raise RefusedError(f"must lie between {low:g} and {high:g}")
-        return float(value) + 0.0
-
-    return read
-
-
-_READERS: Final[dict[str, Callable[[object], Any]]] = {
-    "id": _required,
+_READERS: Final[FieldReaders] = {
+    "id": identity,
     "agent": _agent,
-    "at": _instant,
+    "at": required_instant,
     "text": _text,
-    "collection": _required,
-    "symbol": _name,
+    "collection": identity,
+    "symbol": name,
     "layer": _layer,
-    "importance": _number(0.0, 1e9),
+    "importance": number(0.0, 1e9),
     "parents": _parents,
-    "version_of": _name,
-    "session": _name,
-    "confidence": _number(0.0, 1.0),
-    "status": _name,
+    "version_of": name,
+    "session": name,
+    "confidence": number(0.0, 1.0),
+    "status": name,
 }
