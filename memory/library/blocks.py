@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from memory.library.embedder import Vectors
 
-__all__ = ["BLOCK", "FIXED", "Codes", "Stretch", "coded", "joined_codes", "packed", "unpacked"]
+__all__ = ["BLOCK", "FIXED", "Codes", "ItemStretch", "coded", "joined_codes", "packed", "unpacked"]
 
 BLOCK: Final = 1024
 """Items of a sealed stretch."""
@@ -35,7 +35,7 @@ _LARGEST: Final = 127.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stretch:
+class ItemStretch:
     """Consecutive items: what is fixed of each, and the postings of their texts."""
 
     fixed: npt.NDArray[np.void]
@@ -81,7 +81,7 @@ def joined_codes(parts: Sequence[Codes]) -> Codes:
     )
 
 
-def packed(part: Stretch, codes: Codes) -> bytes:
+def packed(part: ItemStretch, codes: Codes) -> bytes:
     """A full stretch: how many postings, fixed columns, codes, then the postings, little-endian."""
     words, out = part.words, io.BytesIO()
     out.write(np.uint64(len(words.terms)).astype("<u8").tobytes())
@@ -99,7 +99,7 @@ def packed(part: Stretch, codes: Codes) -> bytes:
     return out.getvalue()
 
 
-def unpacked(data: bytes, width: int) -> tuple[Stretch, Codes]:
+def unpacked(data: bytes, width: int) -> tuple[ItemStretch, Codes]:
     """What `packed` made of a stretch whose vectors have `width` components."""
     size = int(np.frombuffer(data, "<u8", 1)[0])
     place = 8
@@ -114,4 +114,4 @@ def unpacked(data: bytes, width: int) -> tuple[Stretch, Codes]:
     scale, doubt, values = take("<f4", BLOCK), take("<f4", BLOCK), take("|i1", BLOCK * width)
     lengths, terms, places = take("<u4", BLOCK), take("<u4", size), take("<u4", size)
     words = Postings(terms, places, take("<u2", size), lengths)
-    return Stretch(fixed, words), Codes(values.reshape(BLOCK, width), scale, doubt)
+    return ItemStretch(fixed, words), Codes(values.reshape(BLOCK, width), scale, doubt)

@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from memory.library.blocks import BLOCK, FIXED, Codes, Stretch, coded, joined_codes, packed, unpacked
+from memory.library.blocks import BLOCK, FIXED, Codes, ItemStretch, coded, joined_codes, packed, unpacked
 from memory.library.layers.preset import LAYERS
 from memory.library.terms import TermIndex, merged, postings
 from memory.library.texts import archived_texts
@@ -158,7 +158,7 @@ def _begins(conn: Connection, agent: str, old: LibraryHead, now: LibraryHead) ->
 
 def _built(conn: Connection, agent: str, now: LibraryHead) -> ItemColumns:
     """The columns read anew: sealed stretches where there are sound ones, rows elsewhere."""
-    parts: list[tuple[int, Stretch, Codes | None]] = []
+    parts: list[tuple[int, ItemStretch, Codes | None]] = []
     reached, width, by_codes = 0, now.dimensions or 0, now.items >= MANY
 
     def read(last: int) -> None:
@@ -247,7 +247,7 @@ def _with_standing(conn: Connection, agent: str, items: ItemColumns) -> ItemColu
     return replace(items, archived=archived, layer=layer, importance=importance, recency=recency, memo={})
 
 
-def _read(conn: Connection, agent: str, now: LibraryHead, first: int, last: int) -> Stretch:
+def _read(conn: Connection, agent: str, now: LibraryHead, first: int, last: int) -> ItemStretch:
     """The items numbered from `first` up to but not including `last`, from their rows."""
     by_number = rows.numbered(conn, agent, range(first, last))
     texts = _texts(conn, agent, list(by_number.values()))
@@ -267,7 +267,7 @@ def _read(conn: Connection, agent: str, now: LibraryHead, first: int, last: int)
     ordered = [
         texts.get(by_number[number].id) if number in by_number else None for number in range(first, last)
     ]
-    return Stretch(fixed, postings(ordered, grams=now.model is None))
+    return ItemStretch(fixed, postings(ordered, grams=now.model is None))
 
 
 def _vectors(conn: Connection, agent: str, now: LibraryHead, first: int, last: int) -> Vectors:
