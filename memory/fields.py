@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from memory.errors import RefusedError
@@ -18,15 +18,13 @@ FieldReaders = Mapping[str, Callable[[object], Any]]
 """By name of the field; a reader gets None for one that was not told."""
 
 
-def read_fields(raw: Mapping[str, Any], readers: FieldReaders) -> dict[str, Any]:
-    """The value of every field that there is a reader of; raises `RefusedError` naming the field that may not enter."""
-    values: dict[str, Any] = {}
+def read_fields(raw: Mapping[str, Any], readers: FieldReaders) -> Iterator[tuple[str, Any]]:
+    """(field, value) of every field that there is a reader of; raises `RefusedError` naming one that may not enter."""
     for field, read in readers.items():
         try:
-            values[field] = read(raw.get(field))
+            yield field, read(raw.get(field))
         except RefusedError as error:
             raise RefusedError(f"{field}: {error}") from None
-    return values
 
 
 def name(value: object) -> str | None:

@@ -95,7 +95,7 @@ def json_values(episode: Episode) -> dict[str, Any]:
 
 def episode_of(raw: Mapping[str, Any]) -> Episode:
     """Read one told episode; raises `RefusedError` naming the field that may not enter."""
-    values = read_fields(raw, _READERS)
+    values = dict(read_fields(raw, _READERS))
     context = raw.get("context")
     if context is not None and not isinstance(context, Mapping):
         raise RefusedError("context: must be an object")

@@ -114,7 +114,7 @@ def item_as_json(item: LibraryItem) -> JsonObject:
 
 def item_of(raw: Mapping[str, Any]) -> LibraryItem:
     """Read one told item; raises `RefusedError` naming the field. Fields we do not know join its metadata."""
-    values = read_fields(raw, _READERS)
+    values = dict(read_fields(raw, _READERS))
     strangers = {key: value for key, value in raw.items() if key not in FIELDS}
     values["metadata"] = _metadata(raw.get("metadata"), strangers)
     item = LibraryItem(**values)
