@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from memory.errors import DamagedError, RefusedError
 from memory.library.embedder import Vectors, unit
+from memory.library.models.centre import own_direction
 from memory.library.models.wordpiece import Vocabulary, pieces, read_vocabulary
 
 if TYPE_CHECKING:
@@ -69,9 +70,12 @@ class OnnxModel:
         return unit(rows, self.dimensions, len(texts))
 
     def embed_query(self, text: str) -> Vectors:
-        """The vector of what is looked for: this family makes no difference between the two."""
+        """The vector of what is looked for; by the default model less what it has in common with all texts of finance."""
         ids = pieces(text, _MOST_PIECES, self._vocabulary)
-        return np.asarray(unit(self._pooled([ids]), self.dimensions, 1)[0])
+        vector = unit(self._pooled([ids]), self.dimensions, 1)[0]
+        if self.name == MODEL:
+            vector = unit(own_direction(vector), self.dimensions, 1)[0]
+        return np.asarray(vector)
 
     def _pooled(self, batch: Sequence[Sequence[int]]) -> npt.NDArray[np.float64]:
         """The mean over the pieces of texts of equal length, shape (texts, dimensions): text by text the same sum."""
