@@ -23,6 +23,7 @@ from retro.periods import HOUR, SECOND, parse_instant
 from retro.store.database import Store, open_store
 from retro.store.facts import agents, faults, marks
 from retro.store.jobs import backlog, claims, enrolments, outbox, reviews
+from retro.store.locks import bucket_of
 from tests.store.crowd import FIRST_KEY, grow
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def _mark(conn: Connection) -> None:
 def asked() -> dict[str, Callable[[Connection], object]]:
     """What is asked, by name; each is rolled back."""
     name = f"crowd-{FIRST_KEY + 1}"
+    bucket = bucket_of(name)
     return {
         "claim 25 reviews": lambda conn: claims.claim(conn, "a", NOW, 90 * SECOND, limit=25),
         "claim a letter": lambda conn: outbox.claim(conn, "a", NOW, 90 * SECOND, "mail", digest=outbox.ALONE),
@@ -58,6 +60,12 @@ def asked() -> dict[str, Callable[[Connection], object]]:
         "find an agent": lambda conn: agents.agent(conn, name),
         "faults of an agent": lambda conn: faults.count(conn, name),
         "tell a shared mark": _mark,
+        "claim in a bucket": lambda conn: claims.claim(conn, "a", NOW, 90 * SECOND, bucket=bucket),
+        "anything to do in it": lambda conn: enrolments.anything_to_do(conn, NOW, bucket),
+        "unsettled in it": lambda conn: enrolments.unsettled(conn, NOW, bucket),
+        "make due in it": lambda conn: reviews.mark_due(conn, NOW, bucket=bucket),
+        "buckets with work": lambda conn: backlog.ripe_buckets(conn, NOW),
+        "buckets with letters": lambda conn: backlog.letter_buckets(conn, NOW),
     }
 
 

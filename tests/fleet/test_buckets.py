@@ -40,10 +40,10 @@ def buckets_of_rows(store: Store) -> dict[str, set[tuple[str, int]]]:
     return {name: {(row[0], row[1]) for row in rows} for name, rows in tables.items()}
 
 
-def test_agents_of_before_there_were_buckets_get_those_of_their_names(database_url: str) -> None:
+def test_agents_of_before_there_were_buckets_get_those_of_their_names(new_database_url: str) -> None:
     steps = COMPONENTS["retro"]
     before = next(n for n, step in enumerate(steps) if step.__name__ == "0032_buckets")
-    store = open_store(database_url, components={**COMPONENTS, "retro": steps[:before]})
+    store = open_store(new_database_url, components={**COMPONENTS, "retro": steps[:before]})
     with store.write() as conn:
         for name in NAMES:
             conn.exec_driver_sql(
@@ -51,7 +51,7 @@ def test_agents_of_before_there_were_buckets_get_those_of_their_names(database_u
                 (name,),
             )
     store.close()
-    store = open_store(database_url)
+    store = open_store(new_database_url)
     assert buckets_of_rows(store)["agents"] == {(name, bucket_of(name)) for name in NAMES}
     store.close()
 

@@ -34,14 +34,14 @@ def free_port() -> int:
         return port
 
 
-def test_the_page_starts_a_fleet(retro: Retro, postgres_url: str) -> None:
+def test_the_page_starts_a_fleet(retro: Retro, new_postgres_url: str) -> None:
     commands = [shlex.split(line) for line in re.findall(r"^\$ (retro .*)", PAGE, re.MULTILINE)]
     assert any("worker" in words for words in commands)
     for words in commands:
         if {"init", "status"} & set(words):
-            result = retro(*(word.replace("$DATABASE", postgres_url) for word in words[1:]))
+            result = retro(*(word.replace("$DATABASE", new_postgres_url) for word in words[1:]))
             assert (result.code, result.err) == (0, "")
-    state = retro("--db", postgres_url, "fleet", "status", "--json").data
+    state = retro("--db", new_postgres_url, "fleet", "status", "--json").data
     assert state == {
         "has_server": True,
         "engine": {"waiting": {}, "answered": {}, "stalled": 0, "workers": 0},
@@ -53,7 +53,7 @@ def test_the_page_starts_a_fleet(retro: Retro, postgres_url: str) -> None:
         "running": 0,
         "parked": 0,
     }
-    assert retro("--db", postgres_url, "fleet", "init", "--json").data == {"made": False}
+    assert retro("--db", new_postgres_url, "fleet", "init", "--json").data == {"made": False}
 
 
 @pytest.mark.parametrize(
@@ -74,19 +74,19 @@ def test_what_cannot_be_is_said_in_a_sentence(retro: Retro, words: list[str], se
     assert sentence in result.err
 
 
-def test_without_its_tables_a_worker_says_what_makes_them(retro: Retro, postgres_url: str) -> None:
-    result = retro("--db", postgres_url, "worker")
+def test_without_its_tables_a_worker_says_what_makes_them(retro: Retro, new_postgres_url: str) -> None:
+    result = retro("--db", new_postgres_url, "worker")
     assert (result.code, "run `retro fleet init` once" in result.err) == (2, True)
 
 
-def test_a_worker_works_says_so_and_ends_in_good_order(retro: Retro, postgres_url: str) -> None:
+def test_a_worker_works_says_so_and_ends_in_good_order(retro: Retro, new_postgres_url: str) -> None:
     Path("a.jsonl").write_bytes(lines_of(life(1)))
     for words in (["ingest", "journal", "a.jsonl"], ["fleet", "init"]):
-        assert retro("--db", postgres_url, *words).code == 0
+        assert retro("--db", new_postgres_url, *words).code == 0
     port = free_port()
-    command = [sys.executable, "-m", "retro", "--db", postgres_url, "worker", "--page", str(port)]
+    command = [sys.executable, "-m", "retro", "--db", new_postgres_url, "worker", "--page", str(port)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    store = open_store(postgres_url)
+    store = open_store(new_postgres_url)
     try:
         states: set[str] = set()
         deadline = time.monotonic() + 60
@@ -97,7 +97,7 @@ def test_a_worker_works_says_so_and_ends_in_good_order(retro: Retro, postgres_ur
         assert states == {"done"}
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz") as health:
             assert health.read() == b"ok\n"
-        state = retro("--db", postgres_url, "fleet", "status", "--json").data
+        state = retro("--db", new_postgres_url, "fleet", "status", "--json").data
         assert state["engine"]["workers"] == 1
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=30)

@@ -28,6 +28,9 @@ from tests.worlds.service_world import MONDAY, Recorder, World, life
 
 AGENTS = ("ash", "birch", "cedar")
 WHEN = MONDAY + DAY + 2 * HOUR
+EMPTY = (
+    "TRUNCATE procrastinate_jobs, procrastinate_workers, procrastinate_events, procrastinate_periodic_defers"
+)
 
 
 def nobody(_: Knock, __: int | None) -> None:
@@ -53,6 +56,7 @@ def postgres(postgres_url: str) -> Iterator[Store]:
 @pytest.fixture
 def world(postgres: Store, tmp_path: Path) -> World:
     install(postgres)
+    engine_rows(postgres, EMPTY)  # a schema of ours is emptied between tests, the engine's is not
     return told(postgres, tmp_path)
 
 
@@ -116,10 +120,7 @@ def test_f8_what_the_engine_loses_the_next_sweep_asks_for_again(world: World) ->
     asyncio.run(asked_and_lost())
     with world.store.read() as conn:
         assert engine_state(conn).waiting == {"stream": len(AGENTS)}
-    engine_rows(
-        world.store,
-        "TRUNCATE procrastinate_jobs, procrastinate_workers, procrastinate_events, procrastinate_periodic_defers",
-    )
+    engine_rows(world.store, EMPTY)
     work_to_the_end(world)
     assert len(documents(world)) >= 2 * len(AGENTS)
 
