@@ -35,7 +35,7 @@ from tests.worlds.service_world import Recorder, World
 
 NOW = parse_instant("2026-06-01T02:00:00Z")
 BAR = 0.85
-AGENTS = 8192
+AGENTS = 4096
 
 
 # one worker
