@@ -119,6 +119,8 @@ def serving(words: list[str], port: int, folder: Path) -> Iterator[float]:
                     connection.close()
                     break
                 time.sleep(0.01)
+            if process.poll() is not None:
+                raise SystemExit(f"port {port} is taken, or what serves there ended: --port names another")
             yield time.perf_counter() - started
         finally:
             process.terminate()

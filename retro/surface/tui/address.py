@@ -52,6 +52,8 @@ class AddressScreen(Screen[None]):
     AUTO_FOCUS = None
     CSS = """
     AddressScreen { background: $background; }
+    PromptLine, PromptLine:focus { display: none; border: none; height: 1; padding: 0 1; background: $panel; }
+    PromptLine.open { display: block; }
     #list { display: none; width: 1fr; }
     #list.shown { display: block; }
     #list.narrow { border-right: solid $panel; }

@@ -15,11 +15,6 @@ __all__ = ["PromptLine"]
 class PromptLine(Input):
     """Not there until something is asked; `answer` gives what was typed to who asked."""
 
-    DEFAULT_CSS = """
-    PromptLine { display: none; border: none; height: 1; padding: 0 1; background: $panel; }
-    PromptLine.open { display: block; }
-    """
-
     def __init__(self, **names: Any) -> None:
         super().__init__(**names)
         self._then: Callable[[str], None] | None = None

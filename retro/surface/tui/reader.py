@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from retro.errors import RetroError, UnknownError
@@ -57,7 +57,7 @@ def view_of(house: House, address: str) -> View:
     try:
         reply = answer(house, request)
     except UnknownError as error:
-        return _absence(address, str(error), request=request)
+        return replace(_absence(address, str(error), request=request), past=_past(house, request))
     except RetroError as error:
         return _absence(address, str(error), ("retro doctor",), request, failed=True)
     screen = screen_of_request(request)

@@ -196,7 +196,7 @@ def rules_page(report: RetrospectiveReport, review: str, total: int) -> Page:
     figures = (Figure("From", review, ref=ReviewReference(review)),)
     return Page(
         Headline("Rules", report.agent, f"as {review} judged it", number, "", "plain", figures),
-        () if section is None else (section,),
+        (section or Section("audit", "Rules", (_nothing("No rule is so."),)),),
     )
 
 
