@@ -60,6 +60,10 @@ def test_a_trade_and_its_retrospective(owner: Owner) -> None:
     press(page, "Escape", "/positions?agent=harbor-3")
     press(page, "g", "/positions?agent=harbor-3")
     press(page, "t", "/")
+    page.keyboard.press(".")
+    assert "do=seen" in page.evaluate("document.activeElement.href")
+    page.keyboard.press("m")
+    page.wait_for_url(re.compile(r"/-/act\?do=seen"))  # which asks once more
 
 
 def test_the_list_of_keys_opens_closes_and_switches_them_off(owner: Owner) -> None:

@@ -35,6 +35,7 @@ KEYS: Final = (
     KeyHelp("e", "where a figure comes from"),
     KeyHelp("[ ]", "the period before, the period after"),
     KeyHelp("x, X", "pick a life, lay those picked over each other"),
+    KeyHelp(". m", "what can be done here; mark Today as seen: each asks once more"),
     KeyHelp("y", "copy the address and the command"),
     KeyHelp("g t, g r ...", "Today, reviews, positions, proposals, service"),
     KeyHelp("/", "search, where there is a search"),

@@ -206,6 +206,12 @@
     x: pick,
     X: compare,
     y: copy,
+    m: () => press(find('a[href^="/-/act?do=seen"]')),
+    '.': () => {
+      const act = find('a[href^="/-/act?"]');
+      act?.focus();
+      return Boolean(act);
+    },
     '-': () => history.back(),
     '?': openSheet,
   };
