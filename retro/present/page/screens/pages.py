@@ -196,7 +196,10 @@ def rules_page(report: RetrospectiveReport, review: str, total: int) -> Page:
     figures = (Figure("From", review, ref=ReviewReference(review)),)
     return Page(
         Headline("Rules", report.agent, f"as {review} judged it", number, "", "plain", figures),
-        (section or Section("audit", "Rules", (_nothing("No rule is so."),)),),
+        (
+            section
+            or Section("audit", "Rules", (_nothing("No rule is so." if total else "It cites no rule."),)),
+        ),
     )
 
 
