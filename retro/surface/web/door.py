@@ -26,6 +26,7 @@ from retro.safe import plain_text
 from retro.surface.guard.access import Access, Keyring
 from retro.surface.guard.guard import Guard, Limits
 from retro.surface.screens.catalogue import SCREENS, answer
+from retro.surface.screens.findings import RecentFindings
 from retro.surface.screens.lens import instant_form
 from retro.surface.screens.pulse import Pulse
 from retro.surface.screens.routes import FORMATS, request_of
@@ -91,6 +92,7 @@ def application(house: House, sessions: BrowserSessions, note: Callable[[str], N
 
     Every answer is drawn in a thread of its own, but for a link: that it opens once is decided in one place.
     """
+    house = replace(house, examine=RecentFindings(house.examine))
 
     def health(request: HttpRequest) -> Response:
         return _health(house, request)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from retro.config import Config
 from retro.store.database import open_store
 from retro.surface.guard import server
+from retro.surface.screens.findings import RecentFindings
 from tests.surface.web.test_door import Browser, house_of, reviewed_db
 from tests.worlds.commands import Retro, retro
 
@@ -115,3 +117,20 @@ def test_its_health_is_bad_while_the_database_cannot_be_read(reviewed_db: Path, 
         assert (reply.status, reply.body) == (503, b"not ok\n")
         holder.execute("ROLLBACK")
         assert browser("/healthz", authorization=None).status == 200
+
+
+def test_many_who_look_at_once_have_one_examination_made(reviewed_db: Path) -> None:
+    """It reads every table, and what reads keeps a SQLite file's writer waiting."""
+    examinations: list[int] = []
+    seconds = [100.0]
+
+    def examine() -> list[tuple[str, str, str]]:
+        examinations.append(1)
+        return [("ok", "database", str(len(examinations)))]
+
+    findings = RecentFindings(examine, now=lambda: seconds[0])
+    with ThreadPoolExecutor(4) as pool:
+        seen = list(pool.map(lambda _: findings()[0][2], range(20)))
+    assert set(seen) == {"1"}
+    seconds[0] += 15
+    assert findings() == [("ok", "database", "2")]
