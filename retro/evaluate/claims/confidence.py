@@ -74,8 +74,8 @@ def in_use(samples: NDArray[Any]) -> ErrorInUse:
 def error_in_use(stated: ConfidenceBins, worth: ConfidenceBins) -> ErrorInUse:
     """Calibrated confidences are in use once there are 30 of them, before that those stated."""
     if worth.n >= ALARM_FROM:
-        return ErrorInUse(worth.n, worth.reliability().ece, calibrated=True)
-    return ErrorInUse(stated.n, stated.reliability().ece if stated.n else None, calibrated=False)
+        return ErrorInUse(worth.n, worth.ece, calibrated=True)
+    return ErrorInUse(stated.n, stated.ece, calibrated=False)
 
 
 def is_alarming(error: ErrorInUse, threshold: float) -> bool:

@@ -90,16 +90,20 @@ class ClaimHistory:
 
     def by_key(self) -> Iterator[tuple[ClaimKey, NDArray[Any]]]:
         """Each key with its records, in order of category and regime, the pooled one of a category first."""
+        for key, places in self.places():
+            yield key, self.records.take(places)
+
+    def places(self) -> Iterator[tuple[ClaimKey, NDArray[np.intp]]]:
+        """Each key with the places of its records, in the same order."""
         by_name = self.names.__getitem__
-        for category, of_category in self.by_category():
-            yield ClaimKey(category), of_category
-            regimes = of_category["regime"]
-            for regime in sorted(_present(regimes), key=by_name):
+        categories, regimes = self.records["category"], self.records["regime"]
+        for category in sorted(_present(categories), key=by_name):
+            of_category = np.flatnonzero(categories == category)
+            yield ClaimKey(by_name(category)), of_category
+            own = regimes[of_category]
+            for regime in sorted(_present(own), key=by_name):
                 if by_name(regime) != ANY:
-                    yield (
-                        ClaimKey(category, by_name(regime)),
-                        of_category.take(np.flatnonzero(regimes == regime)),
-                    )
+                    yield ClaimKey(by_name(category), by_name(regime)), of_category[own == regime]
 
     def by_category(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """Each category with its records, in order."""

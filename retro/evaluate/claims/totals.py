@@ -7,6 +7,7 @@ bit: sums are kept exactly (`exact_parts`), so that a review adds its own days t
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import fsum, isnan
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -41,9 +42,9 @@ class SumOf:
     parts: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, amounts: Floats) -> SumOf:
+    def of(cls, amounts: Sequence[float]) -> SumOf:
         """The sum of amounts (n,)."""
-        return cls(len(amounts), exact_parts(amounts.tolist()))
+        return cls(len(amounts), exact_parts(amounts))
 
     def plus(self, other: SumOf) -> SumOf:
         """Both together."""
@@ -69,17 +70,19 @@ class ConfidenceBins:
     @classmethod
     def of(cls, confidence: Floats, right: Floats) -> ConfidenceBins:
         """The bins of samples (n,)."""
-        bins: dict[int, tuple[list[float], list[float]]] = {}
-        columns = calibration.bin_of(confidence).tolist(), confidence.tolist(), right.tolist()
-        for k, value, hit in zip(*columns, strict=True):
-            values, hits = bins.setdefault(k, ([], []))
-            values.append(value)
-            hits.append(hit)
+        rows = zip(calibration.bin_of(confidence).tolist(), confidence.tolist(), right.tolist(), strict=True)
+        return cls.of_rows(rows)
+
+    @classmethod
+    def of_rows(cls, samples: Iterable[tuple[int, float, float]]) -> ConfidenceBins:
+        """The bins of samples, each with its bin, its confidence and 1 if it was right."""
+        bins: dict[int, list[float]] = {}
+        hits: dict[int, float] = {}
+        for k, value, hit in samples:
+            bins.setdefault(k, []).append(value)
+            hits[k] = hits.get(k, 0) + hit
         return cls(
-            {
-                k: (SumOf(len(values), exact_parts(values)), int(sum(hits)))
-                for k, (values, hits) in sorted(bins.items())
-            }
+            {k: (SumOf(len(values), exact_parts(values)), int(hits[k])) for k, values in sorted(bins.items())}
         )
 
     def plus(self, other: ConfidenceBins) -> ConfidenceBins:
@@ -95,6 +98,14 @@ class ConfidenceBins:
     def right(self) -> int:
         """How many came true."""
         return sum(right for _, right in self.bins.values())
+
+    @property
+    def ece(self) -> float | None:
+        """As the kernel makes it of the samples; None of none."""
+        gaps = [
+            abs(right / stated.n - stated.total / stated.n) * stated.n for stated, right in self.bins.values()
+        ]
+        return fsum(gaps) / self.n if gaps else None
 
     def reliability(self) -> ReliabilityBins:
         """As the kernel makes it of the samples."""
@@ -205,28 +216,61 @@ _NONE: Final = KeyTotals()
 
 def totals_of(claims: ClaimHistory, ring: int) -> ClaimTotals:
     """What the claims of a stretch come to."""
+    columns = _Columns.of(claims.records)
     return ClaimTotals(
-        {key: _key_totals(records, ring) for key, records in claims.by_key()}, _tier_counts(claims)
+        {key: columns.totals(places.tolist(), ring) for key, places in claims.places()}, _tier_counts(claims)
     )
 
 
-def _key_totals(records: NDArray[Any], ring: int) -> KeyTotals:
-    residual = records["actual"] - records["predicted"]
-    corrected = np.abs(residual - records["bias"])
-    verdict, confidence, worth = records["verdict"], records["confidence"], records["worth"]
-    present = residual[~np.isnan(residual)]
-    sample = is_sample(records)
-    used = sample & ~np.isnan(worth)
-    return KeyTotals(
-        n=len(records),
-        judged=int(np.count_nonzero(~np.isnan(verdict))),
-        right=int(np.count_nonzero(verdict == 1)),
-        errors=SumOf.of(np.abs(present)),
-        corrected=SumOf.of(corrected[~np.isnan(corrected)]),
-        ring=tuple(present[-ring:].tolist()) if ring else (),
-        stated=ConfidenceBins.of(confidence[sample], verdict[sample]),
-        worth=ConfidenceBins.of(worth[used], verdict[used]),
-    )
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Claims (n,) as lists, reckoned once for all keys that they count in; None where a claim has no such figure."""
+
+    verdict: list[float]
+    residual: list[float]
+    corrected: list[float]
+    stated: list[tuple[int, float, float] | None]
+    worth: list[tuple[int, float, float] | None]
+
+    @classmethod
+    def of(cls, records: NDArray[Any]) -> _Columns:
+        """Those of records (n,) of `CLAIM`."""
+        residual, sample = records["actual"] - records["predicted"], is_sample(records)
+        right = records["verdict"].tolist()
+        return cls(
+            right,
+            residual.tolist(),
+            np.abs(residual - records["bias"]).tolist(),
+            _samples(records["confidence"], right, sample),
+            _samples(records["worth"], right, sample & ~np.isnan(records["worth"])),
+        )
+
+    def totals(self, places: Sequence[int], ring: int) -> KeyTotals:
+        """What the claims at these places come to."""
+        verdicts = [self.verdict[i] for i in places]
+        residuals = [x for i in places if not isnan(x := self.residual[i])]
+        corrected = [x for i in places if not isnan(x := self.corrected[i])]
+        return KeyTotals(
+            n=len(places),
+            judged=len(verdicts) - sum(map(isnan, verdicts)),
+            right=verdicts.count(1.0),
+            errors=SumOf.of([abs(x) for x in residuals]),
+            corrected=SumOf.of(corrected),
+            ring=tuple(residuals[-ring:]) if ring else (),
+            stated=ConfidenceBins.of_rows(row for i in places if (row := self.stated[i]) is not None),
+            worth=ConfidenceBins.of_rows(row for i in places if (row := self.worth[i]) is not None),
+        )
+
+
+def _samples(
+    confidence: Floats, right: Sequence[float], counts: NDArray[np.bool_]
+) -> list[tuple[int, float, float] | None]:
+    """The bin and the confidence of each claim that counts as a sample, and whether it was right."""
+    rows: list[tuple[int, float, float] | None] = [None] * len(right)
+    places, values = np.flatnonzero(counts).tolist(), confidence[counts]
+    for place, k, value in zip(places, calibration.bin_of(values).tolist(), values.tolist(), strict=True):
+        rows[place] = k, value, right[place]
+    return rows
 
 
 def _tier_counts(claims: ClaimHistory) -> dict[TierKey, tuple[int, int]]:

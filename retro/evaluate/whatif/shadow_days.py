@@ -82,6 +82,10 @@ def joined(parts: Iterable[ShadowDays]) -> ShadowDays:
     parts = [part for part in parts if len(part)]
     if len(parts) == 1 and len(np.unique(parts[0].records["shadow"])) == len(parts[0].names):
         return parts[0]
+    if len({name for part in parts for name in part.names}) == 1:
+        alike = ShadowDays(parts[0].names, np.concatenate([part.records for part in parts]))
+        if (np.diff(alike.records["day"]) > 0).all():
+            return alike
     names = sorted({part.names[i] for part in parts for i in np.unique(part.records["shadow"]).tolist()})
     place = {name: i for i, name in enumerate(names)}
     moved = [np.empty(0, SHADOW_DAY)]

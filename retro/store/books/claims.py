@@ -6,18 +6,22 @@ Who judges a stretch reads its blocks and how things stood before them, however 
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
 import numpy as np
-from sqlalchemy import BigInteger, Column, LargeBinary, Table, Text, delete, func, insert, select
+from sqlalchemy import BigInteger, Column, LargeBinary, Table, Text, bindparam, delete, func, insert, select
 
 from retro.evaluate.claims.record import CLAIM, ClaimHistory, joined
 from retro.evaluate.claims.totals import ClaimTotals, totals_of
 from retro.periods import DAY
-from retro.store.facts.agents import key_query, known_key
-from retro.store.schema import metadata, reference
+from retro.store.facts.agents import KEY_OF_NAMED, key_query, known_key
+from retro.store.schema import metadata, name_of, reference
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
 
 __all__ = [
@@ -43,16 +47,34 @@ book_claims: Final = Table(
 )
 
 
+_OWN = book_claims.c.agent == KEY_OF_NAMED
+_FIRST, _LAST = bindparam("first", type_=BigInteger), bindparam("last", type_=BigInteger)
+_NEWEST = select(func.max(book_claims.c.block)).where(_OWN, book_claims.c.block <= _FIRST).scalar_subquery()
+_BLOCKS: Final = (
+    select(book_claims.c.block, book_claims.c.names, book_claims.c.records, book_claims.c.totals)
+    .where(_OWN, book_claims.c.block >= func.coalesce(_NEWEST, _FIRST), book_claims.c.block <= _LAST)
+    .order_by(book_claims.c.block)
+)
+"""The block that holds the start of a stretch, or the newest before it, and all after it: made once, most reviews read it."""
+
+
 class ClaimStretch(NamedTuple):
-    """The claims that resolved from `start` on, in the order in which they did, and how things stood before then."""
+    """The claims that resolved from `start` on, in the order in which they did, and how things stood before them.
+
+    `stands`: from instant to instant, ascending, what all that had resolved before it came to, as it is stored.
+    """
 
     start: int
-    before: ClaimTotals
+    stands: Sequence[tuple[int, str]]
     claims: ClaimHistory
 
     def at(self, instant: int, ring: int) -> ClaimTotals:
         """How things stood before an instant that is no earlier than the stretch."""
-        return self.after(self.start, self.before, instant, ring)
+        if not self.stands:
+            return ClaimTotals()
+        place = bisect_right(self.stands, instant, key=lambda stand: stand[0])
+        start, totals = self.stands[max(0, place - 1)]
+        return self.after(start, ClaimTotals.from_json(msgspec.json.decode(totals)), instant, ring)
 
     def after(self, instant: int, totals: ClaimTotals, later: int, ring: int) -> ClaimTotals:
         """How things stood before a later instant, from how they stood before an earlier one of the stretch."""
@@ -70,18 +92,15 @@ def claims_of(conn: Connection, agent: str) -> ClaimHistory:
 
 def claims_since(conn: Connection, agent: str, start: int, end: int) -> ClaimStretch:
     """What resolved before `end`, from some instant on that is no later than `start`; all of it is in a few blocks."""
-    c, own = book_claims.c, book_claims.c.agent == key_query(agent)
-    newest = select(func.max(c.block)).where(own, c.block <= _block(start)).scalar_subquery()
-    query = select(c.names, c.records, c.totals).where(
-        own, c.block >= func.coalesce(newest, _block(start)), c.block <= _block(end)
-    )
-    rows = conn.execute(query.order_by(c.block)).all()
-    begins = _block(start) * _DAYS * DAY
+    asked = {"its_name": name_of(agent), "first": _block(start), "last": _block(end)}
+    rows = conn.execute(_BLOCKS, asked).all()
+    begins = _start(_block(start))
     if not rows:
-        return ClaimStretch(begins, ClaimTotals(), ClaimHistory())
+        return ClaimStretch(begins, (), ClaimHistory())
     history = joined(_history(row.names, row.records) for row in rows)
     begins = min(begins, int(history.records["resolved_at"][0]))
-    return ClaimStretch(begins, ClaimTotals.from_json(json.loads(rows[0].totals)), history.before(end))
+    stands = [(_start(row.block), row.totals) for row in rows]
+    return ClaimStretch(begins, stands, history.before(end))
 
 
 def claims_with_judged_before(conn: Connection, agent: str, since: int, least: int) -> ClaimHistory:
@@ -135,3 +154,7 @@ def _history(names: str, records: bytes) -> ClaimHistory:
 
 def _block(at: int) -> int:
     return at // DAY // _DAYS
+
+
+def _start(block: int) -> int:
+    return block * _DAYS * DAY

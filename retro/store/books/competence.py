@@ -11,8 +11,8 @@ from retro.evaluate.meta.competence import TRAILING, Competence, competence_of
 from retro.model import Decision
 from retro.store.books.claims import claims_with_judged_before
 from retro.store.facts import events
-from retro.store.facts.agents import key_query, known_key
-from retro.store.schema import metadata, reference
+from retro.store.facts.agents import KEY_OF_NAMED, key_query, known_key
+from retro.store.schema import metadata, name_of, reference
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -27,14 +27,17 @@ book_competence: Final = Table(
     Column("at", BigInteger, nullable=False),
 )
 
+_OF_AGENT: Final = select(book_competence.c.decisions, book_competence.c.at).where(
+    book_competence.c.agent == KEY_OF_NAMED
+)
+
 
 def competence_of_life(conn: Connection, agent: str) -> Competence | None:
     """The first decision before which the trailing judged predictions were right often enough; None: never yet.
 
     What comes later changes it no more: an agent was competent before an instant if it was so at an earlier one.
     """
-    c = book_competence.c
-    row = conn.execute(select(c.decisions, c.at).where(c.agent == key_query(agent))).one_or_none()
+    row = conn.execute(_OF_AGENT, {"its_name": name_of(agent)}).one_or_none()
     return None if row is None else Competence(row.decisions, row.at)
 
 

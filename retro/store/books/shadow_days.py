@@ -9,15 +9,15 @@ import json
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from sqlalchemy import BigInteger, Column, LargeBinary, Table, Text, delete, exists, insert, select
+from sqlalchemy import BigInteger, Column, LargeBinary, Table, Text, bindparam, delete, exists, insert, select
 
 from retro.evaluate.whatif.shadow_days import RESULT, SHADOW_DAY, ShadowDays, joined, shadow_days
 from retro.model import Shadow
 from retro.periods import DAY, FOREVER
 from retro.store.books.positions import results_opened
 from retro.store.facts import events
-from retro.store.facts.agents import key_query, known_key
-from retro.store.schema import metadata, reference
+from retro.store.facts.agents import KEY_OF_NAMED, key_query, known_key
+from retro.store.schema import metadata, name_of, reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,12 +58,21 @@ book_results: Final = Table(
 )
 """Closed positions of `RESULT` by (opened_at, name): of agents that state shadows, and of nobody else."""
 
+_STATED: Final = (
+    select(book_shadow_days.c.names, book_shadow_days.c.records)
+    .where(book_shadow_days.c.agent == KEY_OF_NAMED)
+    .order_by(book_shadow_days.c.block)
+)
+_CLOSED: Final = (
+    select(book_results.c.records)
+    .where(book_results.c.agent == KEY_OF_NAMED, book_results.c.block <= bindparam("last", type_=BigInteger))
+    .order_by(book_results.c.block)
+)
+
 
 def stated_shadow_days(conn: Connection, agent: str, before: int) -> ShadowDays:
     """What was stated of shadows before an instant."""
-    c = book_shadow_days.c
-    query = select(c.names, c.records).where(c.agent == key_query(agent)).order_by(c.block)
-    parts = [_days(*row) for row in conn.execute(query)]
+    parts = [_days(*row) for row in conn.execute(_STATED, {"its_name": name_of(agent)})]
     return joined(part.before(before) for part in parts)
 
 
@@ -90,9 +99,8 @@ def settle_shadow_days(conn: Connection, agent: str, since: int, zone: ZoneInfo)
 
 def closed_results(conn: Connection, agent: str, start: int, end: int) -> NDArray[Any]:
     """What positions made that closed at start <= at <= end, oldest entry first, (n,) of `RESULT`."""
-    c = book_results.c
-    query = select(c.records).where(c.agent == key_query(agent), c.block <= _block(end)).order_by(c.block)
-    parts = [np.frombuffer(records, RESULT) for records in conn.execute(query).scalars()]
+    asked = {"its_name": name_of(agent), "last": _block(end)}
+    parts = [np.frombuffer(records, RESULT) for records in conn.execute(_CLOSED, asked).scalars()]
     rows = np.concatenate([np.empty(0, RESULT), *parts])
     chosen: NDArray[Any] = rows[(rows["closed_at"] >= start) & (rows["closed_at"] <= end)]
     return chosen

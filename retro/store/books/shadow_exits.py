@@ -6,11 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from sqlalchemy import BigInteger, Column, LargeBinary, Table, Text, delete, insert, select
+from sqlalchemy import BigInteger, Column, LargeBinary, Table, Text, bindparam, delete, insert, select
 
 from retro.evaluate.whatif.shadows import SHADOW_EXIT, ShadowExits
 from retro.periods import DAY
-from retro.store.facts.agents import key_query, known_key
+from retro.store.facts.agents import KEY_OF_NAMED, key_query, known_key
 from retro.store.schema import metadata, name_of, reference
 
 if TYPE_CHECKING:
@@ -33,14 +33,21 @@ book_shadow_exits: Final = Table(
     Column("records", LargeBinary, nullable=False),
 )
 
+_OF_RULE: Final = (
+    select(book_shadow_exits.c.names, book_shadow_exits.c.records)
+    .where(
+        book_shadow_exits.c.agent == KEY_OF_NAMED,
+        book_shadow_exits.c.rule == bindparam("its_rule"),
+        book_shadow_exits.c.block >= bindparam("first", type_=BigInteger),
+    )
+    .order_by(book_shadow_exits.c.block)
+)
+
 
 def shadow_exits_since(conn: Connection, agent: str, rule: str, since: int) -> ShadowExits:
     """The positions entered from an instant on beside what a rule made of each, oldest first."""
-    c = book_shadow_exits.c
-    query = select(c.names, c.records).where(
-        c.agent == key_query(agent), c.rule == name_of(rule), c.block >= since // DAY // _DAYS
-    )
-    exits = _joined([_exits(*row) for row in conn.execute(query.order_by(c.block))])
+    asked = {"its_name": name_of(agent), "its_rule": name_of(rule), "first": since // DAY // _DAYS}
+    exits = _joined([_exits(*row) for row in conn.execute(_OF_RULE, asked)])
     return exits.where(exits.records["opened_at"] >= since)
 
 

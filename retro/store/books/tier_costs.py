@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from sqlalchemy import BigInteger, Column, LargeBinary, Table, Text, delete, func, insert, select
+from sqlalchemy import BigInteger, Column, LargeBinary, Table, Text, bindparam, delete, func, insert, select
 
 from retro.evaluate.claims.record import TIERS
 from retro.kernels.sums import exact_parts
 from retro.model import Cost
 from retro.periods import DAY, FOREVER
 from retro.store.facts import events
-from retro.store.facts.agents import key_query, known_key
-from retro.store.schema import metadata, reference
+from retro.store.facts.agents import KEY_OF_NAMED, key_query, known_key
+from retro.store.schema import metadata, name_of, reference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,6 +42,18 @@ book_tier_costs: Final = Table(
 )
 """Costs in money of `TIER_COST` and those in kind as [at, id]; `earlier`: what was paid before the block, and in which
 blocks something was paid in kind."""
+
+_OWN = book_tier_costs.c.agent == KEY_OF_NAMED
+_FIRST, _LAST = bindparam("first", type_=BigInteger), bindparam("last", type_=BigInteger)
+_NEWEST = (
+    select(func.max(book_tier_costs.c.block)).where(_OWN, book_tier_costs.c.block <= _FIRST).scalar_subquery()
+)
+_BLOCKS: Final = (
+    select(book_tier_costs.c.earlier, book_tier_costs.c.records, book_tier_costs.c.in_kind)
+    .where(_OWN, book_tier_costs.c.block >= func.coalesce(_NEWEST, _FIRST), book_tier_costs.c.block <= _LAST)
+    .order_by(book_tier_costs.c.block)
+)
+"""The block that holds the first instant, or the newest before it, and all after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +87,14 @@ class _Block:
 
 def tier_costs_at(conn: Connection, agent: str, instants: Sequence[int]) -> list[TierCosts]:
     """What was told before each of some instants, the earliest first; most often one statement."""
-    c, own = book_tier_costs.c, book_tier_costs.c.agent == key_query(agent)
-    first, last = _number(instants[0]), _number(instants[-1])
-    newest = select(func.max(c.block)).where(own, c.block <= first).scalar_subquery()
-    query = select(c.earlier, c.records, c.in_kind).where(
-        own, c.block >= func.coalesce(newest, first), c.block <= last
-    )
-    blocks = [_Block.of(*row) for row in conn.execute(query.order_by(c.block))]
+    asked = {"its_name": name_of(agent), "first": _number(instants[0]), "last": _number(instants[-1])}
+    blocks = [_Block.of(*row) for row in conn.execute(_BLOCKS, asked)]
     if not blocks:
         return [TierCosts() for _ in instants]
     in_kind = [each for block in blocks for each in block.in_kind]
     if blocks[0].in_kind_before:
-        texts = select(c.in_kind).where(own, c.block.in_(blocks[0].in_kind_before))
+        c, before = book_tier_costs.c, blocks[0].in_kind_before
+        texts = select(c.in_kind).where(c.agent == key_query(agent), c.block.in_(before))
         in_kind += [(at, id_) for text in conn.execute(texts).scalars() for at, id_ in json.loads(text)]
     records = np.concatenate([block.records for block in blocks])
     return [

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import ScalarSelect, Select, func, insert, select, update
+from sqlalchemy import ScalarSelect, Select, bindparam, func, insert, select, update
 
 from retro.errors import UnknownError
 from retro.store import schema as tables
@@ -165,6 +165,12 @@ def note_agent(
     if as_of is not None:
         older = func.coalesce(table.c.as_of < as_of, True)
         conn.execute(update(table).where(table.c.key == key, older).values(as_of=as_of))
+
+
+KEY_OF_NAMED: Final = (
+    select(tables.agents.c.key).where(tables.agents.c.name == bindparam("its_name")).scalar_subquery()
+)
+"""`key_query` in a statement that is made once: whoever executes it gives `name_of` the agent as `its_name`."""
 
 
 def key_query(agent: str) -> ScalarSelect[int]:
