@@ -18,13 +18,14 @@ from memory.library.item import (
     item_of,
     verified,
 )
+from memory.library.layers.content import layer_of_importance, stated_importance
 from memory.library.lineage import circle, edges_of
 from memory.library.texts import archived_texts
 from memory.store import library as rows
 from memory.store import vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -182,7 +183,7 @@ def _stored(
             disputed.append(DisputedItem(agent, item.id, "told before with other content"))
     now = rows.append(conn, agent, now, values)
     rows.link(conn, agent, links)
-    rows.begin_layers(conn, agent, [_state(item) for item in fresh if item.layer])
+    rows.begin_layers(conn, agent, list(_states(fresh)))
     if embedded is not None:
         now = _store_vectors(conn, agent, now, embedded, [item.id for item in fresh])
     if sealing:
@@ -217,13 +218,14 @@ def _row(item: LibraryItem, plain: str, content: bytes) -> dict[str, Any]:
     }
 
 
-def _state(item: LibraryItem) -> dict[str, Any]:
-    return {
-        "id": item.id,
-        "symbol": item.symbol or "",
-        "layer": item.layer,
-        "importance": item.importance,
-    }
+def _states(items: Iterable[LibraryItem]) -> Iterator[dict[str, Any]]:
+    """Where those begin that are in a layer: the one they state, else the one that their content is worth."""
+    for item in items:
+        worth = None if item.layer else stated_importance(item.metadata)
+        layer = item.layer if worth is None else layer_of_importance(worth)
+        if layer is not None:
+            row = {"id": item.id, "symbol": item.symbol or "", "layer": layer, "importance": item.importance}
+            yield row
 
 
 def get(conn: Connection, agent: str, identity: str) -> ShownItem:

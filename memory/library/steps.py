@@ -14,7 +14,7 @@ import numpy as np
 from memory.errors import ConflictError, DamagedError, MissingError, RefusedError
 from memory.instants import written
 from memory.library.layers.columns import LayerColumns, LayerState
-from memory.library.layers.content import content_importance
+from memory.library.layers.content import stated_importance
 from memory.library.layers.preset import LAYERS
 from memory.library.layers.step import Feedback, step
 from memory.library.texts import pack_texts
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from memory.store.layers import StoredState
 
 __all__ = [
-    "IMPORTANCE_PARTS",
     "Addition",
     "LayerFlow",
     "LayerStanding",
@@ -43,8 +42,6 @@ __all__ = [
     "step_layers",
 ]
 
-IMPORTANCE_PARTS: Final = "importance_parts"
-"""The metadata in which an item states what its content is worth."""
 _STEP, _FEEDBACK = "step", "feedback"
 _DELTA, _ACCESS = 4, 5
 """Places in a row of `standing`; both are 0 until a step has aged it."""
@@ -212,11 +209,7 @@ def _state(row: StoredState, symbol: str, agent: str, preset: LayerPreset) -> La
 def _begin(identity: str, layer: str, document: str, symbol: str, agent: str, preset: LayerPreset) -> float:
     """What an item begins with: what its content is worth by its own word, else the preset's start of its layer."""
     metadata: Mapping[str, Any] = msgspec.json.decode(document).get("metadata") or {}
-    parts = metadata.get(IMPORTANCE_PARTS)
-    try:
-        stated = content_importance(parts) if isinstance(parts, dict) else None
-    except RefusedError:
-        stated = None  # an item that tells nonsense of itself must not keep all others from stepping
+    stated = stated_importance(metadata)
     return (
         preset.start_importance(LAYERS.index(layer), identity, f"{agent}\0{symbol}")
         if stated is None

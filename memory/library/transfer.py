@@ -23,6 +23,7 @@ from memory.library.intake import AddedItems, add, get_many
 from memory.library.item import ItemFault, LibraryItem, item_as_json, item_of
 from memory.store import archives, vectors
 from memory.store import library as rows
+from memory.store.layers import drop_states
 from memory.store.library import Edge
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ def _take(conn: Connection, line: Mapping[str, Any], models: dict[str, tuple[str
     if done.stored:
         if line.get("state") is not None:
             rows.put_layer(conn, item.agent, item.id, line["state"])
+        else:
+            drop_states(conn, item.agent, [item.id])  # it has left the layers in which it would begin
         if line.get("archived") is not None:
             archive_items(
                 conn, item.agent, [item.id], instant(line["archived"]["at"]), str(line["archived"]["reason"])

@@ -17,6 +17,7 @@ from memory.library import archive, columns, intake, lineage, reindex, transfer
 from memory.library.embedder import embed
 from memory.library.search import SearchFilters, search
 from memory.library.stats import library_stats
+from memory.store.layers import drop_states
 from memory.store.library_tables import libraries
 from retro.store.database import Store
 from tests.library.test_items import raw
@@ -133,6 +134,16 @@ def test_a_damaged_archive_block_is_named_and_not_read(db: Store) -> None:
         conn.exec_driver_sql("UPDATE memory_item_archive SET crc = crc + 1")
         with pytest.raises(DamagedError, match="archive block 0 of ada is damaged"):
             intake.get(conn, "ada", "i0")
+
+
+def test_what_has_left_its_layer_is_in_none_where_it_moves_to(db: Store, tmp_path: Path) -> None:
+    tell_four(db)
+    with db.write() as conn:
+        drop_states(conn, "ada", ["i1"])
+    with experience(str(tmp_path / "other.db")) as other:
+        with other.write() as conn:
+            transfer.import_lines(conn, lines(db))
+        assert lines(other) == lines(db)
 
 
 # a process that dies

@@ -10,6 +10,8 @@ from memory.errors import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+IMPORTANCE_PARTS: Final = "importance_parts"
+"""The metadata in which an item states what its content is worth."""
 PARTS: Final = {"market_impact": 30.0, "novelty": 25.0, "relevance": 20.0, "source": 15.0, "urgency": 10.0}
 """Each part and the most it may state; together 100."""
 MID_FROM: Final = 55.0
@@ -33,6 +35,15 @@ def content_importance(parts: Mapping[str, object]) -> float | None:
             raise RefusedError(f"{name}: must be a number from 0 to {most:g}")
         total = (total or 0.0) + float(value)
     return total
+
+
+def stated_importance(metadata: Mapping[str, object]) -> float | None:
+    """What an item is worth by its own word; None for one that says nothing, or nonsense, which must not keep others."""
+    parts = metadata.get(IMPORTANCE_PARTS)
+    try:
+        return content_importance(parts) if isinstance(parts, dict) else None
+    except RefusedError:
+        return None
 
 
 def layer_of_importance(importance: float) -> str:

@@ -85,8 +85,11 @@ def test_an_item_begins_with_what_it_states_what_its_content_is_worth_or_the_sta
                 item("d", layer="short", metadata={"importance_parts": {"urgency": 11}}),
                 item("later", day=2, layer="short"),
                 item("apart", layer="short", symbol="MSFT"),
+                item("routed", symbol="KO", metadata={"importance_parts": parts | {"source": 5}}),
+                item("outside", symbol="KO"),
             ],
         )
+        assert [(row.id, row.layer) for row in rows.states_of(conn, "ada", "KO")] == [("routed", "mid")]
         assert run(conn, 1).added == 4
         begun = standings(conn)
         assert begun["a"][:2] == ("mid", 70.0 * 0.97)
