@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import anyio
+from mcp import Client
+
+from retro.app.questions.experience import Experience
+from retro.config import Config
+from retro.store.database import open_store
+from retro.surface.mcp.tools import server_of
 from tests.library.test_items import raw
 from tests.worlds.commands import Retro, retro
 from tests.worlds.places import SAMPLE
@@ -58,6 +66,33 @@ def test_hostile_texts_are_data_wherever_they_are_shown(retro: Retro) -> None:
     assert retro("library", "search", HOSTILE, "-k", "1", "--json").data[0]["text"] == HOSTILE
     again = retro("library", "add", "items.jsonl", "--json")
     assert (again.code, again.data["unchanged"]) == (0, 3)
+
+
+def test_hostile_texts_are_data_to_doctor_and_to_agents(retro: Retro) -> None:
+    name = "\u202e<b>[red]"
+    Path("items.jsonl").write_text(
+        json.dumps(raw("x", text=HOSTILE, symbol=name, collection=name, metadata={"note": HOSTILE})) + "\n"
+    )
+    assert retro("--db", "l.db", "library", "add", "items.jsonl").code == 0
+    printed = retro("--db", "l.db", "doctor").out + retro("--db", "l.db", "library", "stats").out
+    assert "\u202e" not in printed
+    answers: list[Any] = []
+
+    async def conversation() -> None:
+        async with Client(server_of(Experience(store, Config()))) as client:
+            for tool, arguments in (("search_library", {"text": "sell"}), ("get_lineage", {"id": "x"})):
+                answers.append(await client.call_tool(tool, {"agent": "ada", **arguments}))
+
+    store = open_store("l.db")
+    try:
+        anyio.run(conversation)
+    finally:
+        store.close()
+    found, line = answers
+    assert found.structured_content["untrusted"] == line.structured_content["untrusted"]
+    [hit] = found.structured_content["items"]
+    assert (hit["text"], hit["metadata"]["note"], hit["symbol"]) == (HOSTILE, HOSTILE, name)
+    assert "\x1b" not in found.content[0].text
 
 
 def test_a_bad_line_is_named_and_the_others_are_stored(retro: Retro) -> None:
