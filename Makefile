@@ -29,7 +29,7 @@ check: .venv/dev.stamp ## format, lint, types, import rules
 	$(BIN)/lint-imports
 
 test: check ## everything, with real PostgreSQL, SMTP and git
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal  # neighbours share what a file makes once
 
 lock: ## both lock files anew, without URLs
 	$(BIN)/python -m uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --extra postgres --extra freqtrade --extra mcp --group build -q -o requirements.lock

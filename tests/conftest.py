@@ -7,6 +7,7 @@ import os
 
 from hypothesis import settings
 
+from tests.worlds.commands import ingested_sample, reviewed_db
 from tests.worlds.databases import (
     database_url,
     new_database_url,
@@ -14,16 +15,20 @@ from tests.worlds.databases import (
     postgres_schemas,
     postgres_server,
     postgres_url,
+    sqlite_template,
     store,
 )
 
 __all__ = [
     "database_url",
+    "ingested_sample",
     "new_database_url",
     "new_postgres_url",
     "postgres_schemas",
     "postgres_server",
     "postgres_url",
+    "reviewed_db",
+    "sqlite_template",
     "store",
 ]
 

@@ -55,11 +55,26 @@ def retro(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.fixture(scope="session")
-def sample_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample agent's database, to be read only."""
-    path = tmp_path_factory.mktemp("sample") / "sample.db"
+def ingested_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample agent's database as it is after `ingest`, to be copied."""
+    path = tmp_path_factory.mktemp("ingested") / "sample.db"
     process("--config", SAMPLE / "config.toml", "--db", path, "-q", "ingest", "journal", JOURNAL, check=True)
     return path
+
+
+@pytest.fixture(scope="session")
+def sample_db(ingested_sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample agent's database, to be read only; a file's own, for other settings settle it anew."""
+    return Path(shutil.copy(ingested_sample, tmp_path_factory.mktemp("sample")))
+
+
+@pytest.fixture(scope="session")
+def reviewed_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An agent of every type of event with its reviews made, to be read only."""
+    folder = tmp_path_factory.mktemp("reviewed")
+    for words in (("ingest", "journal", ROOT / "examples" / "agent.jsonl"), ("run", "--once")):
+        process("--db", "mirror.db", *words, cwd=folder, check=True)
+    return folder / "mirror.db"
 
 
 def process(

@@ -7,8 +7,8 @@ import os
 import sqlite3
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from fcntl import LOCK_EX, flock
 from itertools import count
 from pathlib import Path
@@ -19,8 +19,10 @@ import pytest
 from psycopg import Connection
 from sqlalchemy import Engine, event, inspect
 
+from retro.store import database
 from retro.store.database import Store, open_store
 from retro.store.facts import events as facts
+from retro.store.migrations.runner import COMPONENTS, Migration
 
 _SCHEMAS = count()
 FORK = multiprocessing.get_context("fork")
@@ -64,6 +66,23 @@ def _turn(path: Path) -> Iterator[None]:
         flock(file, LOCK_EX)
         yield
     path.unlink(missing_ok=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """New SQLite files begin as copies of a migrated one, which takes a tenth of the time; other steps are applied."""
+    model = open_store(str(tmp_path_factory.mktemp("template") / "retro.db")).path
+    migrate = database._migrate
+
+    def copy(store: Store, components: Mapping[str, Sequence[Migration]]) -> None:
+        if store.created and components is COMPONENTS:
+            with closing(sqlite3.connect(str(model))) as source, closing(store.detached()) as target:
+                source.backup(target)
+        migrate(store, components)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database, "_migrate", copy)
+        yield
 
 
 @pytest.fixture(scope="session")

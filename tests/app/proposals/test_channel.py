@@ -11,9 +11,7 @@ from retro.deliver.channel import Message, Rejected, Retry, Sent
 from retro.store import proposals
 from retro.testing.forge import Answer, FakeForge
 from tests.worlds import playbook_lives as lives
-from tests.worlds.playbook_lives import W06, lived, placed
-
-__all__ = ["lived", "placed"]  # fixtures
+from tests.worlds.playbook_lives import W06
 
 
 def channel(house: lives.House, clock: list[int]) -> PullRequests:

@@ -23,9 +23,7 @@ from retro.store.database import open_store
 from retro.testing.forge import FakeForge
 from tests.worlds import playbook_lives as lives
 from tests.worlds.places import ROOT
-from tests.worlds.playbook_lives import W06, bring, lived, living_at, placed, states
-
-__all__ = ["lived", "placed"]  # fixtures
+from tests.worlds.playbook_lives import W06, bring, living_at, states
 
 
 class Killed(BaseException):

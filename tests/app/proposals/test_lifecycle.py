@@ -23,9 +23,7 @@ from retro.store import proposals
 from retro.store.database import open_store
 from retro.testing.forge import FakeForge
 from tests.worlds import playbook_lives as lives
-from tests.worlds.playbook_lives import BOOK, House, lived, placed, suggested
-
-__all__ = ["lived", "placed"]  # fixtures
+from tests.worlds.playbook_lives import BOOK, House, suggested
 
 
 def reviewed(house: House, horizon: Horizon = "weekly", book: str | None = BOOK) -> RetrospectiveReport:

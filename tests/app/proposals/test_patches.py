@@ -11,9 +11,7 @@ import playbook
 from retro.app.proposals.outcomes import read_outcomes
 from retro.testing.forge import FakeForge
 from tests.worlds import playbook_lives as lives
-from tests.worlds.playbook_lives import W06, bring, lived, living_at, outcomes, placed, states
-
-__all__ = ["lived", "placed"]  # fixtures
+from tests.worlds.playbook_lives import W06, bring, living_at, outcomes, states
 
 
 @pytest.fixture

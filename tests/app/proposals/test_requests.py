@@ -17,9 +17,7 @@ from retro.forge.request import EDITED, branch_of, read_marker
 from retro.store import proposals, pull_requests
 from retro.testing.forge import Answer, FakeForge
 from tests.worlds import playbook_lives as lives
-from tests.worlds.playbook_lives import W06, bring, lived, living_at, outcomes, placed, states
-
-__all__ = ["lived", "placed"]  # fixtures
+from tests.worlds.playbook_lives import W06, bring, living_at, outcomes, states
 
 
 def test_one_commit_one_request_and_again_nothing_more(placed: tuple[lives.House, FakeForge]) -> None:

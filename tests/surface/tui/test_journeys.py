@@ -17,11 +17,11 @@ from retro.store.database import open_store
 from retro.surface.screens.house import House
 from retro.surface.tui.reader import view_of
 from tests.surface.tui.terminal import Terminal, at_terminal
-from tests.surface.web.test_door import house_of, reviewed_db
+from tests.surface.web.test_door import house_of
 from tests.worlds.commands import Retro, retro
 from tests.worlds.places import ROOT
 
-__all__ = ["retro", "reviewed_db"]
+__all__ = ["retro"]
 
 WEEK = "/r/harbor-3.weekly.2026-W10"
 CAPTURES = Path(__file__).parent / "captures"

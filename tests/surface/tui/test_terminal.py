@@ -13,11 +13,10 @@ import termios
 import time
 from pathlib import Path
 
-from tests.surface.web.test_door import reviewed_db
 from tests.worlds.commands import Retro, retro
 from tests.worlds.places import ROOT
 
-__all__ = ["retro", "reviewed_db"]
+__all__ = ["retro"]
 
 _PATIENCE_S = 30
 

@@ -18,9 +18,7 @@ from retro.config import Config
 from retro.store.database import open_store
 from retro.store.jobs.reviews import by_id
 from retro.surface.screens.house import House
-from tests.surface.web.test_door import Browser, house_of, reviewed_db, ways
-
-__all__ = ["reviewed_db"]
+from tests.surface.web.test_door import Browser, house_of, ways
 
 HERE = "http://127.0.0.1:8600"
 PARKED = "harbor-3.weekly.2026-W10"

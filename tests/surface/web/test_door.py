@@ -7,8 +7,6 @@ import gzip
 import json
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +23,6 @@ from retro.surface.screens.catalogue import SCREENS
 from retro.surface.screens.house import House
 from retro.surface.web.door import door
 from tests.worlds.commands import Retro, retro
-from tests.worlds.places import ROOT
 
 __all__ = ["retro"]
 
@@ -84,16 +81,6 @@ class Browser:
         asyncio.run(door(self.house, KEY, self.sessions, note=self.note)(scope, receive, send))
         headers_sent = {k.decode(): v.decode() for k, v in messages[0]["headers"]}
         return Reply(messages[0]["status"], headers_sent, b"".join(part["body"] for part in messages[1:]))
-
-
-@pytest.fixture(scope="session")
-def reviewed_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An agent of every type of event with its reviews made, to be read only."""
-    folder = tmp_path_factory.mktemp("reviewed")
-    for words in (("ingest", "journal", str(ROOT / "examples" / "agent.jsonl")), ("run", "--once")):
-        command = [sys.executable, "-m", "retro", "--db", "mirror.db", *words]
-        subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    return folder / "mirror.db"
 
 
 @pytest.fixture

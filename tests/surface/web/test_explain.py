@@ -11,11 +11,11 @@ from retro.app.questions.reviews import stored
 from retro.app.questions.screens.explain import explain, figures_of
 from retro.periods import parse_instant
 from retro.store.database import open_store
-from tests.surface.web.test_door import Browser, browser, house, reviewed_db
+from tests.surface.web.test_door import Browser, browser, house
 from tests.worlds.commands import Retro, retro
 from tests.worlds.places import ROOT
 
-__all__ = ["browser", "house", "retro", "reviewed_db"]
+__all__ = ["browser", "house", "retro"]
 
 WEEK = "harbor-3.weekly.2026-W10"
 LINES = (ROOT / "examples" / "agent.jsonl").read_text(encoding="utf-8").splitlines()

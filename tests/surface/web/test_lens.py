@@ -11,10 +11,10 @@ from pathlib import Path
 
 from retro.config import Config
 from retro.store.database import open_store
-from tests.surface.web.test_door import Browser, browser, house, house_of, reviewed_db, ways
+from tests.surface.web.test_door import Browser, browser, house, house_of, ways
 from tests.worlds.commands import Retro, retro
 
-__all__ = ["browser", "house", "retro", "reviewed_db"]
+__all__ = ["browser", "house", "retro"]
 
 OPEN = {"exit_at": None, "open": True, "final_pnl": None, "vs_inaction": None, "flags": "open"}
 """What differs in the row of a position that has not ended yet."""
