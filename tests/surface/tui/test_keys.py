@@ -11,9 +11,9 @@ from retro.store.database import open_store
 from retro.surface.screens.house import House
 from tests.surface.tui.terminal import Terminal, at_terminal
 from tests.surface.tui.test_journeys import WEEK, house
-from tests.surface.web.test_door import house_of, reviewed_db
+from tests.surface.web.test_door import house_of
 
-__all__ = ["house", "reviewed_db"]
+__all__ = ["house"]
 
 
 def test_a_cursor_goes_along_a_path_and_says_what_its_table_says(house: House) -> None:

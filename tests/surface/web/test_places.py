@@ -15,10 +15,10 @@ from retro.config import Config
 from retro.store.database import open_store
 from retro.surface.guard import server
 from retro.surface.screens.findings import RecentFindings
-from tests.surface.web.test_door import Browser, house_of, reviewed_db
+from tests.surface.web.test_door import Browser, house_of
 from tests.worlds.commands import Retro, retro
 
-__all__ = ["retro", "reviewed_db"]
+__all__ = ["retro"]
 
 
 @pytest.fixture
