@@ -14,7 +14,7 @@ import numpy as np
 from memory.errors import ConflictError, DamagedError, MissingError, RefusedError
 from memory.instants import written
 from memory.library.layers.columns import LayerColumns, LayerState
-from memory.library.layers.content import stated_importance
+from memory.library.layers.content import IMPORTANCE_PARTS, stated_importance
 from memory.library.layers.preset import LAYERS
 from memory.library.layers.step import Feedback, step
 from memory.library.texts import pack_texts
@@ -208,8 +208,11 @@ def _state(row: StoredState, symbol: str, agent: str, preset: LayerPreset) -> La
 
 def _begin(identity: str, layer: str, document: str, symbol: str, agent: str, preset: LayerPreset) -> float:
     """What an item begins with: what its content is worth by its own word, else the preset's start of its layer."""
-    metadata: Mapping[str, Any] = msgspec.json.decode(document).get("metadata") or {}
-    stated = stated_importance(metadata)
+    stated = None
+    if (
+        f'"{IMPORTANCE_PARTS}"' in document
+    ):  # most items state none, and reading a document costs more than a step
+        stated = stated_importance(msgspec.json.decode(document).get("metadata") or {})
     return (
         preset.start_importance(LAYERS.index(layer), identity, f"{agent}\0{symbol}")
         if stated is None

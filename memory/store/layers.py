@@ -67,7 +67,8 @@ def _states(
     columns = (*(layer_states.c[name] for name in _COLUMNS), items.c.number, items.c.at, items.c.document)
     query = sa.select(*columns).join(items, own)
     query = query.where(layer_states.c.agent == agent, layer_states.c.symbol == symbol, condition)
-    return [StoredState(*row) for row in _driver_rows(conn, query.order_by(items.c.number))]
+    states = [StoredState(*row) for row in _driver_rows(conn, query)]
+    return sorted(states, key=lambda state: state.number)
 
 
 def standing(conn: Connection, agent: str, symbol: str) -> Sequence[Sequence[Any]]:

@@ -64,8 +64,11 @@ class LayerPreset:
 
     def start_importance(self, layer: int, identity: str, seed: str = "") -> float:
         """What an item begins with that states nothing: drawn by its id and the seed alone, so in any order alike."""
+        draw = self.start[layer]
+        if len(draw.values) == 1:
+            return draw.values[0]
         digest = hashlib.blake2b(f"{seed}\0{identity}".encode(errors="surrogatepass"), digest_size=8).digest()
-        return self.start[layer].of(int.from_bytes(digest, "little") / _DRAWS)
+        return draw.of(int.from_bytes(digest, "little") / _DRAWS)
 
     def with_clean_up(
         self, *, recency: Mapping[str, float] | None = None, importance: Mapping[str, float] | None = None
