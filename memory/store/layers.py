@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
@@ -102,9 +103,8 @@ def update_states(conn: Connection, agent: str, columns: Sequence[Sequence[Any]]
         conn.exec_driver_sql(_UPDATE_POSTGRESQL, (*(list(column) for column in columns), agent))
     else:
         ids, *figures = columns
-        conn.exec_driver_sql(
-            _UPDATE_SQLITE, [(*row, agent, name) for name, *row in zip(ids, *figures, strict=True)]
-        )
+        rows = list(zip(*figures, repeat(agent), ids, strict=False))  # an endless agent
+        conn.exec_driver_sql(_UPDATE_SQLITE, rows)
 
 
 def drop_states(conn: Connection, agent: str, ids: Sequence[str]) -> None:
