@@ -23,7 +23,7 @@ _HINTS: Final = ("sk-", "0x", "bearer", "akia")
 
 def prose(text: object, longest: int = LONGEST) -> str:
     """What an agent wrote, fit to be kept; "" for what is no text."""
-    if not isinstance(text, str):
+    if not text or not isinstance(text, str):
         return ""
     plain = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text).strip()
     return shorten(without_keys(plain), longest)

@@ -104,6 +104,8 @@ class Executions:
             if fill.quantity.notional
             else None
         )
+        self._contracts = fill.quantity.contracts
+        self._counts_contracts = bool(fill.quantity.notional or self._contracts)
         self._account = readings.text(rules.position.account) if rules.position.account is not None else None
         self._book = joined((rules.position.column,)) if rules.position.column is not None else None
         self._by = rules.position.by
@@ -158,8 +160,8 @@ class Executions:
         quantity = abs(quantity) if self._side is None else quantity
         if quantity <= 0:
             raise ValueError(f"quantity: {quantity:f} is not above 0")
-        if self._notional is not None and (notional := self._notional(cells)) and price:
-            quantity = _in_units(quantity, price, notional)
+        if self._counts_contracts:
+            quantity = self._in_units(quantity, price, cells, instrument)
         fee, asset = self.fee(cells, instrument)
         effect = self._effect(cells) if self._effect is not None else ""
         book = self._book(cells) if self._book is not None else ""
@@ -173,6 +175,22 @@ class Executions:
             cast('Literal["", "long", "short"]', book),
             cast('Literal["open", "close"]', effect) if effect in {"open", "close"} else None,
         )  # fmt: skip
+
+    def _in_units(self, quantity: Decimal, price: Decimal, cells: Cells, instrument: str) -> Decimal:
+        """A quantity that may be one of contracts, in units; `ValueError` where nothing says what one of them holds."""
+        if instrument in self._contracts:
+            return quantity * self._contracts[instrument]
+        notional = self._notional(cells) if self._notional is not None else None
+        if notional and price:
+            return _by_notional(quantity, price, notional)
+        if (
+            self._notional is not None and ":" not in instrument
+        ):  # what is traded at the spot has no contracts
+            return quantity
+        raise ValueError(
+            f"quantity: {quantity:f} contracts of {quote(instrument)}, and nothing says what one of them holds; write"
+            f" contracts = {{ {quote(instrument)} = 0.01 }}, with their size, into quantity of the mapping's [fill]"
+        )
 
     def fee(self, cells: Cells, instrument: str) -> tuple[Decimal, str | None]:
         """What was paid (> 0) and in what; None is the quote."""
@@ -188,7 +206,7 @@ class Executions:
         return fee, None if name in {"quote", quote_of(instrument)} else name
 
 
-def _in_units(contracts: Decimal, price: Decimal, notional: Decimal) -> Decimal:
+def _by_notional(contracts: Decimal, price: Decimal, notional: Decimal) -> Decimal:
     """Contracts as units of the base asset; a contract's size is a number of two digits, exact where it nearly is one."""
     size = notional / (contracts * price)
     rounded = Decimal(f"{size:.1e}")

@@ -26,6 +26,7 @@ from retro.ingest.table.words import (
     ExternalTeller,
     FlowTeller,
     MarkTeller,
+    OmissionTeller,
     StatedTeller,
     spread,
 )
@@ -145,12 +146,14 @@ class TableReader:
             ExternalTeller(part, readings, _numbered(prefix, n)) for n, part in enumerate(rules.external)
         ]
         self._costs = [CostTeller(part, readings, _numbered(prefix, n)) for n, part in enumerate(rules.cost)]
+        self._omissions = [OmissionTeller(part, readings) for part in rules.omission]
         self._stated = StatedTeller(rules.stated, readings)
         self._chain = readings.amount(rules.source.chain) if rules.source.chain is not None else None
         self._counts = readings.filter(rules.fill) if rules.fill is not None else None
         self._bases: dict[str, str] = {}
         self._quotes: Counter[str] = Counter()
         self._last, self._step = 0, 0
+        self._rows, self._is_silent = 0, True
         if standing is not None:
             self._go_on_from(standing)
 
@@ -161,11 +164,22 @@ class TableReader:
             if isinstance(group, Fault):
                 writer.fault(group.reason, group.line, where=group.where or None)
             else:
+                self._rows += len(group)
                 self._tell(group)
             if writer.full:
+                self._is_silent = False
                 yield writer.batch()
         self._conclude()
-        yield writer.batch()
+        batch = writer.batch()
+        if (
+            self._rows
+            and self._is_silent
+            and not (batch.events or batch.checks or batch.faults or batch.notices)
+        ):
+            batch.notices.append(
+                f"no row of {self._rows:,} says anything by the mapping {self._mapping.name}; name columns of theirs in it (docs/mappings.md)"
+            )
+        yield batch
 
     def standing(self) -> TableStanding | None:
         """Where the source stands after all of `batches`; None where no row has a time."""
@@ -259,6 +273,8 @@ class TableReader:
             externals.tell(item, self._bases.get(item.agent) or self._rules.source.base, writer)
         for costs in self._costs:
             costs.tell(item, deeds[0].position if deeds else None, writer)
+        for omissions in self._omissions:
+            omissions.tell(item)
         self._stated.tell(item, instrument, writer)
         if self._decision is not None:
             self._decision.tell(item, deeds, writer)
@@ -281,6 +297,8 @@ class TableReader:
     def _conclude(self) -> None:
         """Tell what was left out, and which words have no mapping."""
         writer = self._writer
+        for omissions in self._omissions:
+            omissions.conclude(writer)
         if self._stamps.repeats:
             writer.notice(f"{self._stamps.repeats:,} rows say again what others say and were left out")
         unknown = self._readings.unknown.most_common()

@@ -29,7 +29,7 @@ class StateTrades:
     def __init__(self, rules: TableMap, readings: Readings, numerals: Numerals, prefix: str) -> None:
         self._path = rules.position.holdings or ""
         self._parts = tuple(self._path.split("."))
-        self._cash = rules.position.cash
+        self._cash = rules.money
         self._number, self._prefix = numerals.number, prefix
         fill = rules.fill
         self._instrument = readings.text(fill.instrument) if fill and fill.instrument is not None else None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         MarkMap,
         StatedMap,
     )
-    from retro.ingest.table.grammar.verbs import FilterMap, StatedVerbs
+    from retro.ingest.table.grammar.verbs import FilterMap, OmissionMap, StatedVerbs
     from retro.ingest.table.readings import Readings
     from retro.ingest.table.tellers import Deed
 
@@ -38,6 +38,7 @@ __all__ = [
     "ExternalTeller",
     "FlowTeller",
     "MarkTeller",
+    "OmissionTeller",
     "StatedTeller",
     "spread",
 ]
@@ -229,6 +230,26 @@ class CostTeller:
                 "cost", f"{self._prefix}-{entry.name}", entry.agent, entry.at, line=entry.line,
                 kind=self._rules.kind, position=position, **paid,
             )  # fmt: skip
+
+
+class OmissionTeller:
+    """Counts the rows that a mapping says cannot be used."""
+
+    def __init__(self, rules: OmissionMap, readings: Readings) -> None:
+        self._rules, self._counts = rules, readings.filter(rules)
+        self._rows, self._first = 0, 0
+
+    def tell(self, item: Item) -> None:
+        """Count a row if it is one of them."""
+        if self._counts is None or self._counts(item.cells):
+            self._first = self._first or item.line
+            self._rows += 1
+
+    def conclude(self, writer: BatchWriter) -> None:
+        """The one fault of all of them, at the first."""
+        if self._rows:
+            rows = "a row is" if self._rows == 1 else f"{self._rows:,} rows, this the first, are"
+            writer.fault(f"{rows} left out: {self._rules.reason}", self._first)
 
 
 class StatedTeller:

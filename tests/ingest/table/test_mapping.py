@@ -172,6 +172,11 @@ cash = "CASH"
         ("holding", "AAA", Decimal(4)), ("holding", "AAA", Decimal("1.5")),
     ]  # fmt: skip
     assert events.faults == [(5, "price: 2 holdings changed in one row, and it names no price")]
+    by_verb = rules.replace('cash = "CASH"\n', "") + (
+        '[fill]\nprice = { change = "positions.CASH", over = "quantity" }\n'
+    )
+    same = told(tmp_path, by_verb, "".join(json.dumps(line) + "\n" for line in lines), ending="jsonl")
+    assert (same.rows, same.faults) == (events.rows, events.faults)
 
 
 def test_a_ledger_of_legs_becomes_trades(tmp_path: Path) -> None:

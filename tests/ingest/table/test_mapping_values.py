@@ -150,6 +150,18 @@ def test_a_zone_is_asked_for_and_never_guessed(tmp_path: Path) -> None:
         ),
         ("[time]\ncolumn = 'a'\n[equity]\nvalue = { times = 3 }\n", "names no column"),
         ("[time]\ncolumn = 'a'\n[fill]\nprice = 'p'\n", r"\[fill\] lacks instrument, quantity"),
+        (
+            "[time]\ncolumn = 'a'\n[equity]\nvalue = { change = 'b' }\n",
+            "change and over = .quantity. go together",
+        ),
+        (
+            "[time]\ncolumn = 'a'\n[fill]\ninstrument = 'a'\nquantity = 'b'\nprice = { change = 'b', over = 'quantity' }\n",
+            'change needs by = "state"',
+        ),
+        (
+            "[time]\ncolumn = 'a'\n[position]\nby = 'state'\nholdings = 'h'\n[fill]\nprice = { change = 'b', over = 'quantity' }\n",
+            "is the money among the holdings, such as",
+        ),
         ("[time\n", "is not TOML"),
     ],
 )
@@ -164,6 +176,13 @@ def test_a_file_of_another_kind_is_refused_with_the_nearest_column(tmp_path: Pat
         told(tmp_path, FILLS, "id,time,pair,side,qty,Prices,fee,fee_asset\n")
     with pytest.raises(UsageError, match=r"did you mean kraken-ledgers"):
         reading_of(tmp_path / "map.toml", "kraken-ledger")
+
+
+def test_a_mapping_by_which_no_row_says_anything_is_told(tmp_path: Path) -> None:
+    rules = '[time]\ncolumn = "t"\nzone = "UTC"\n[equity]\nvalue = "?"\n[source]\nmatch = ["t"]\n'
+    events = told(tmp_path, rules, "t,worth\n2025-01-01,5\n")
+    assert (events.rows, events.faults) == ([], [])
+    assert "no row of 1 says anything by the mapping map" in events.notices[0]
 
 
 def test_good_rows_are_kept_beside_bad_ones(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ EXPECTED: Final[dict[str, Expected]] = {
             ("BTC/USDT:USDT", "buy", "0.1", "50000", "2.75", None), ("BTC/USDT:USDT", "sell", "0.1", "51000", "2.805", None),
             ("ETH/USDT", "buy", "0.1", "3000", "0.0001", "ETH"),
         ],
-        2, [("balance", text) for text in ("1000", "997.25", "995.15", "1092.345", "0.0999", "792.345")], "USDT",
+        2, [("balance", text) for text in ("1000", "997.25", "995.15", "1092.345", "0.0999", "792.345", "790.345")], "USDT", 1,
     ),
     # 199.532 for 601 is 0.332 each, 210 for 600 is 0.35; what futures made is left out
     "binance-statement": Expected(
@@ -87,10 +87,19 @@ EXPECTED: Final[dict[str, Expected]] = {
     "coinbase-exchange": Expected(
         [("BTC/USD", "buy", "0.5", "40000", "100", None), ("BTC/USD", "sell", "0.5", "42000", "105", None)], 1, base="USD",
     ),
-    # 300 USDT for 0.1 ETH less a fee of 0.0001 ETH; 18:00 in New York is 23:00 UTC
+    # 900 EUR for 0.5 ETH, and a fee of 4.50
+    "coinbase-account": Expected(
+        [("ETH/EUR", "buy", "0.5", "1800", "4.5", None)], 1, base="EUR", first="2025-01-01T10:00:00Z",
+    ),
+    # newest first in the file; 10:00 in New York is 15:00 UTC
+    "kucoin": Expected(
+        [("XRP/USDT", "buy", "400", "0.5", "0.2", None), ("XRP/USDT", "sell", "400", "0.75", "0.3", None)],
+        1, base="USDT", first="2025-01-02T15:00:00Z",
+    ),
+    # 300 USDT for 0.1 ETH less a fee of 0.0001 ETH; 18:00 in New York is 23:00 UTC; two rows of contracts are one fault
     "okx": Expected(
-        [("ETH/USDT", "buy", "0.1", "3000", "0.0001", "ETH")], 1, [("balance", "700"), ("balance", "0.0999")], "USDT",
-        first="2025-01-02T23:00:00Z",
+        [("ETH/USDT", "buy", "0.1", "3000", "0.0001", "ETH")], 1,
+        [("balance", text) for text in ("0.0999", "700", "700", "700")], "USDT", 1, "2025-01-02T23:00:00Z",
     ),
     # (102 - 100) x 10 - 2 of commissions = 18; the row of the order is no execution
     "ibkr-flex": Expected(

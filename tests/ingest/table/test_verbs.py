@@ -115,6 +115,39 @@ def test_a_venue_that_hedges_has_a_position_of_each_side(tmp_path: Path) -> None
     assert "opened before the file" in reason
 
 
+def test_a_quantity_is_what_contracts_hold_or_what_a_result_says(tmp_path: Path) -> None:
+    """3 contracts at 50,000 came to 1,500: 0.01 each. A short from 50 to 48 made 10: 5 of them."""
+    contracts = FILL.replace('"q"', '{ column = "q", notional = "cost" }')
+    row = "t,pair,side,q,p,cost\n1735725600,BTC/USDT:USDT,buy,3,50000,1500.02\n1735725601,BTC/USDT:USDT,buy,2,50000,\n"
+    row += "1735725602,BTC/USDT,buy,2,50000,\n1735725603,ETH/USDT:USDT,buy,7,3000,\n"
+    quantities = {"ETH/USDT:USDT": Decimal("0.7"), "BTC/USDT:USDT": Decimal("0.03"), "BTC/USDT": Decimal(2)}
+    events = told(tmp_path, TIME + contracts, row)
+    ((line, reason), (last, _)) = events.faults
+    assert (line, last, 'write contracts = { "BTC/USDT:USDT" = 0.01 }' in reason) == (3, 5, True)
+    assert {pair: Decimal(q) for pair, q in events.of("fill", "instrument", "quantity")} == {
+        pair: quantities[pair] for pair in ("BTC/USDT:USDT", "BTC/USDT")
+    }
+    sized = contracts.replace('"cost" }', '"cost", contracts = { "ETH/USDT:USDT" = 0.1 } }')
+    events = told(tmp_path, TIME + sized, row)
+    assert {pair: Decimal(q) for pair, q in events.of("fill", "instrument", "quantity")} == quantities
+    trips = (
+        FILL.replace('"q"', '{ result = "pnl" }')
+        + '[exit]\ntime = "end"\nprice = "px"\n[position]\nby = "row"\nshort = true\n'
+    )
+    rows = "t,pair,side,p,end,px,pnl\n1735725600,A/USD,sell,50,1735725601,48,10\n1735725602,A/USD,buy,50,1735725603,48,10\n"
+    events = told(tmp_path, TIME + trips, rows)
+    assert events.of("fill", "side", "quantity", "price") == [("sell", "5", "50"), ("buy", "5", "48")]
+    assert events.faults == [(3, "quantity: the result has not the sign of what the prices say")]
+
+
+def test_a_cost_may_come_out_of_the_result_of_the_fill_that_closes(tmp_path: Path) -> None:
+    """2 sold at 10 for a gain of 5 had cost 7.5 each."""
+    opening = '[position]\nopening = { result = "pnl" }\n'
+    row = "t,pair,side,q,p,pnl\n1735725600,A/USD,sell,2,10,5\n"
+    events = told(tmp_path, TIME + FILL + opening, row)
+    assert events.of("fill", "side", "quantity", "price") == [("buy", "2", "7.5"), ("sell", "2", "10")]
+
+
 JOINED: Final = (
     TIME
     + '[[join]]\nname = "order"\nkey = "order_id"\non = "id"\n{place}\n'

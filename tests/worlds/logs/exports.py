@@ -59,6 +59,7 @@ TEXTS: Final[dict[str, str]] = {
         "UID: 1,Company Name: ,Country: \n"
         "Uid,Currency,Contract,Type,Direction,Quantity,Position,Filled Price,Funding,Fee Paid,Cash Flow,Change,Wallet Balance,"
         "Action,Time(UTC)\n"
+        "1,USDT,,--,--,0,0,0,0,0,-2,-2,790.345,--,2025-01-02 14:00:00\n"
         "1,USDT,ETHUSDT,TRADE,BUY,-300,0,3000,0,0,-300,-300,792.345,--,2025-01-02 13:00:00\n"
         "1,ETH,ETHUSDT,TRADE,BUY,0.1,0,3000,0,-0.0001,0.1,0.0999,0.0999,--,2025-01-02 13:00:00\n"
         "1,USDT,BTCUSDT,TRADE,SELL,-0.1,0,51000,0,-2.805,100,97.195,1092.345,CLOSE,2025-01-02 12:00:00\n"
@@ -103,9 +104,23 @@ TEXTS: Final[dict[str, str]] = {
         "default,11,BTC-USD,BUY,2025-01-02T10:00:00.123Z,0.5,BTC,40000,100,-20100,USD\n"
         "default,12,BTC-USD,SELL,2025-01-02T11:00:00.123Z,0.5,BTC,42000,105,20895,USD\n"
     ),
+    "coinbase-account": (
+        "portfolio,type,time,amount,balance,amount/balance unit,transfer id,trade id,order id\n"
+        "default,deposit,2025-01-01T09:00:00.000Z,1000,1000,EUR,d1,,\n"
+        "default,match,2025-01-01T10:00:00.000Z,0.5,0.5,ETH,,7,o1\n"
+        "default,match,2025-01-01T10:00:00.000Z,-900,100,EUR,,7,o1\n"
+        "default,fee,2025-01-01T10:00:00.000Z,-4.5,95.5,EUR,,7,o1\n"
+    ),
+    "kucoin": (
+        "tradeCreatedAt,symbol,side,price,size,funds,fee,feeCurrency\n"
+        "2025-01-02 11:00:00,XRP-USDT,sell,0.75,400,300,0.3,USDT\n"
+        "2025-01-02 10:00:00,XRP-USDT,buy,0.5,400,200,0.2,USDT\n"
+    ),
     "okx": (
         "Account bill,UID 1\n"
         "id,Order id,Time,Trade Type,Instrument,Type,Amount,Unit,PL,Fee,Position Change,Position Balance,Balance Change,Balance,Unit\n"
+        "4,78,2025-01-02 19:00:00,Swap,BTC-USDT-SWAP,Buy,3,Cont,0,0,3,3,0,700,USDT\n"
+        "3,78,2025-01-02 19:00:00,Swap,BTC-USDT-SWAP,Sell,3,Cont,0,0,-3,0,0,700,USDT\n"
         "2,77,2025-01-02 18:00:00,Spot,ETH-USDT,Sell,300,USDT,0,0,0,0,-300,700,USDT\n"
         "1,77,2025-01-02 18:00:00,Spot,ETH-USDT,Buy,0.1,ETH,0,-0.0001,0,0,0.0999,0.0999,ETH\n"
     ),

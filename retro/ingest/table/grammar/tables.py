@@ -13,6 +13,7 @@ from retro.ingest.table.grammar.verbs import (
     Fee,
     FilterMap,
     Names,
+    OmissionMap,
     Opening,
     OpeningVerbs,
     Quantity,
@@ -341,6 +342,7 @@ class TableMap(ConfigTable):
     flow: Annotated[tuple[FlowMap, ...], BeforeValidator(_tables), _Tables] = ()
     external: Annotated[tuple[ExternalMap, ...], BeforeValidator(_tables), _Tables] = ()
     cost: Annotated[tuple[CostMap, ...], BeforeValidator(_tables), _Tables] = ()
+    omission: Annotated[tuple[OmissionMap, ...], BeforeValidator(_tables), _Tables] = ()
     stated: StatedMap = Field(default_factory=StatedMap, description="what the source computed itself")
 
     @model_validator(mode="after")
@@ -370,3 +372,24 @@ class TableMap(ConfigTable):
             if lacking:
                 raise ValueError(f"[fill] lacks {', '.join(lacking)}")
         return self
+
+    @model_validator(mode="after")
+    def _names_the_money(self) -> TableMap:
+        if (path := self._changing()) is not None:
+            if self.position.by != "state":
+                raise ValueError('[fill] price: change needs by = "state" in [position]')
+            money = path.removeprefix(f"{self.position.holdings}.")
+            if money == path or self.position.cash not in {None, money}:
+                raise ValueError(
+                    f'[fill] price: change is the money among the holdings, such as "{self.position.holdings}.CASH"'
+                )
+        return self
+
+    def _changing(self) -> str | None:
+        return self.fill.price.change if self.fill is not None and self.fill.price is not None else None
+
+    @property
+    def money(self) -> str | None:
+        """Where rows are states, the entry among holdings that is money; None where neither cash nor a price says it."""
+        named = (self._changing() or "").removeprefix(f"{self.position.holdings}.")
+        return self.position.cash or named or None

@@ -22,6 +22,7 @@ __all__ = [
     "FeeVerbs",
     "FilterMap",
     "Names",
+    "OmissionMap",
     "Opening",
     "OpeningVerbs",
     "Quantity",
@@ -103,6 +104,12 @@ class FilterMap(ConfigTable):
     )
 
 
+class OmissionMap(FilterMap):
+    """Rows that cannot be used, and what their owner can do about it: one fault counts them."""
+
+    reason: str = Field(max_length=300, description="why they are left out, and what to do")
+
+
 class TextVerbs(ConfigTable):
     """A text: where it comes from and what becomes of it, in this order."""
 
@@ -169,13 +176,24 @@ class AmountVerbs(TextVerbs):
     buy: Names = Field(default=(), description="the column of a buy, where sells have another")
     sell: Names = Field(default=(), description="the column of a sell")
     sum: Names = Field(default=(), description="columns to be added, empty ones as 0")
-    change: str | None = Field(default=None, description="the path of what has changed since the row before")
+    change: str | None = Field(
+        default=None,
+        description="of a price, where rows are states: the path of the money, which has changed since the row before",
+    )
     over: Literal["quantity"] | None = Field(default=None, description="divided by the quantity of the fill")
     scale: Factor | None = Field(default=None, description="multiplied by this number")
     times: _FactorOrColumn | None = Field(default=None, description="multiplied by a number or a column")
     divide: _FactorOrColumn | None = Field(default=None, description="divided by a number or a column")
     abs: bool = Field(default=False, description="without its sign")
     sign: Literal["+", "-"] = Field(default="+", description="- turns it round")
+
+    @model_validator(mode="after")
+    def _is_a_price(self) -> AmountVerbs:
+        if (self.change is None) != (self.over is None):
+            raise ValueError(
+                'change and over = "quantity" go together: what the money changed by for one unit'
+            )
+        return self
 
 
 Amount = Annotated[AmountVerbs, BeforeValidator(_spelled_out)]
@@ -189,6 +207,10 @@ class QuantityVerbs(AmountVerbs):
     )
     result: str | None = Field(
         default=None, description="of a round trip: the column of its result, which gives the quantity"
+    )
+    contracts: dict[str, Factor] = Field(
+        default_factory=dict,
+        description="instrument -> what one contract of it holds; a row of another one is a fault",
     )
 
 
