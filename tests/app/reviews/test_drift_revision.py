@@ -8,7 +8,7 @@ from typing import Any
 from retro.periods import DAY, HOUR
 from retro.store.database import Store
 from retro.store.jobs import reviews
-from tests.worlds.service_world import MONDAY, World, life, lines_of
+from tests.worlds.service_world import MONDAY, Recorder, World, life, lines_of
 
 WEEK = "bot.weekly.2026-W10"
 
@@ -25,7 +25,8 @@ def revisions(world: World) -> dict[str, int]:
 def test_reviews_that_speak_of_a_backtest_are_made_again_when_it_is_read(
     store: Store, tmp_path: Path
 ) -> None:
-    world = World(store, tmp_path, at=MONDAY)
+    mail = Recorder()
+    world = World(store, tmp_path, at=MONDAY, mail=mail)
     paths = [tmp_path / "bot.jsonl", tmp_path / "bt.jsonl"]
     world.configuration = {
         "agent": {"bot": {"backtest": "bt"}},
@@ -38,7 +39,7 @@ def test_reviews_that_speak_of_a_backtest_are_made_again_when_it_is_read(
     paths[0].write_bytes(lines_of(events))
     world.clock.set(MONDAY + 8 * DAY + HOUR)
     world.knock()
-    before = revisions(world)
+    before, count = revisions(world), len(mail.got)
     assert drift_of(world)["difference"] is None
     assert "knows no agent bt" in drift_of(world)["reasons"]["difference"]
     paths[1].write_bytes(lines_of(life(8, agent="bt")))
@@ -50,6 +51,10 @@ def test_reviews_that_speak_of_a_backtest_are_made_again_when_it_is_read(
     made_again = {name for name, number in after.items() if name in before and number > before[name]}
     assert WEEK in made_again
     assert not [name for name in made_again if ".weekly." not in name], "no other speaks of it"
+    letters = [message.review_id for message in mail.got[count:] if message.agent == "bot"]
+    assert letters == [WEEK], (
+        "one letter, of the newest week; older ones are gathered as any that were overtaken"
+    )
 
 
 def drift_of(world: World) -> dict[str, Any]:
