@@ -30,9 +30,10 @@ from retro.store.locks import try_host
 from retro.store.migrations.engine import engine_schema, has_engine, make_engine
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from procrastinate import App
+    from procrastinate.jobs import Job
 
     from retro.app.context import WorkContext
     from retro.app.engine.knocks import Queue
@@ -259,24 +260,41 @@ class Worker:
 
     async def ask(self, knock: Knock, at: int | None = None, *, first: bool = False) -> None:
         """Let the engine knock, unless it is to already; `first`: before all that wait."""
-        from datetime import UTC, datetime  # noqa: PLC0415  for this alone
+        from procrastinate.exceptions import AlreadyEnqueued  # noqa: PLC0415  only where it is wanted
 
+        if self._engine is not None:
+            job = self._job(self._engine, knock, at, first=first)
+            with contextlib.suppress(AlreadyEnqueued):
+                await self._engine.job_manager.defer_job_async(job)
+
+    async def _ask_all(self, engine: App, knocks: Sequence[Knock]) -> None:
+        """Let it knock for many in one statement; for each by itself where somebody else asked for one meanwhile."""
         from procrastinate.exceptions import AlreadyEnqueued  # noqa: PLC0415  as above
 
-        if self._engine is None:
-            return
+        waiting = {job.queueing_lock for job in await engine.job_manager.list_jobs_async(status="todo")}
+        jobs = [self._job(engine, knock) for knock in knocks]
+        jobs = [job for job in jobs if job.queueing_lock not in waiting]
+        try:
+            if jobs:
+                await engine.job_manager.batch_defer_jobs_async(jobs)
+        except AlreadyEnqueued:
+            for knock in knocks:
+                await self.ask(knock)
+
+    @staticmethod
+    def _job(engine: App, knock: Knock, at: int | None = None, *, first: bool = False) -> Job:
+        from datetime import UTC, datetime  # noqa: PLC0415  for this alone
+
         name = f"{knock.queue}-{'all' if knock.bucket is None else knock.bucket}"
-        knocked_at = None if at is None else datetime.fromtimestamp(at / 1e6, UTC)
-        task = self._engine.configure_task(
+        task = engine.configure_task(
             "knock",
             queue=knock.queue,
             lock=name,
             queueing_lock=f"{name}-first" if first else name,  # one may wait in the line already
-            schedule_at=knocked_at,
+            schedule_at=None if at is None else datetime.fromtimestamp(at / 1e6, UTC),
             priority=_FIRST if first else 0,
         )
-        with contextlib.suppress(AlreadyEnqueued):
-            await task.defer_async(queue=knock.queue, bucket=knock.bucket)
+        return task.make_new_job(queue=knock.queue, bucket=knock.bucket)
 
     async def sweep(self, timestamp: int = 0) -> None:
         """Ask for every knock that was lost or never asked for, and take from dead workers what they were at."""
@@ -295,8 +313,7 @@ class Worker:
         if timestamp % _HOURLY_S >= _HOURLY_S - 30:  # once an hour, whichever worker sweeps then
             knocks.append(Knock("stream", None))
         await asyncio.to_thread(sweep, self.bench, lambda knock, _: knocks.append(knock))
-        for knock in knocks:
-            await self.ask(knock)
+        await self._ask_all(self._engine, knocks)
 
 
 def _failed() -> Any:
