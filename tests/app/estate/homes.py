@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,19 @@ class Home:
         }
 
 
+class SavedHome:
+    """A home that was made once, on SQLite, and is put back as it was: at its own path, by which its sources are known."""
+
+    def __init__(self, home: Home) -> None:
+        self._home, self._copy = home, home.folder.with_name("saved")
+        shutil.copytree(home.folder, self._copy)
+
+    def restored(self) -> Home:
+        shutil.rmtree(self._home.folder)
+        shutil.copytree(self._copy, self._home.folder)
+        return self._home
+
+
 def texts(store: Store) -> Iterator[tuple[str, str, str]]:
     """(table, column, value) of every text, number and blob of every table there is, whoever added the table."""
     described = MetaData()
@@ -143,4 +157,4 @@ def _texts_of(conn: Any, table: Table) -> Iterator[tuple[str, str, str]]:
                 yield table.name, column.name, str(value)
 
 
-__all__ = ["Home", "texts", "told"]
+__all__ = ["Home", "SavedHome", "texts", "told"]

@@ -24,7 +24,7 @@ from retro.errors import BusyError, RetroError
 from retro.store.estate.holdings import counts, holdings
 from retro.store.facts import agents
 from retro.store.jobs import claims, reviews
-from tests.app.estate.homes import Home, texts
+from tests.app.estate.homes import Home, SavedHome, texts
 from tests.syscalls import CAN_TRACE, MODES, traced
 from tests.worlds.commands import Retro, retro
 from tests.worlds.places import ROOT
@@ -39,9 +39,8 @@ def now() -> int:
     return 2_000_000_000_000_000
 
 
-@pytest.fixture
-def home(tmp_path: Path, database_url: str) -> Home:
-    place = Home(tmp_path / "home", database_url)
+def home_at(folder: Path, url: str | None = None) -> Home:
+    place = Home(folder, url)
     place.tell("harbor", "harbor.weekly", days=3)
     place.shared_marks("ETH/USDC", 2000)
     with place.journal.open("ab") as file:
@@ -50,6 +49,16 @@ def home(tmp_path: Path, database_url: str) -> Home:
     place.remember("harbor", "m-1")
     place.remember("harbor.weekly", "m-2")
     return place
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> SavedHome:
+    return SavedHome(home_at(tmp_path_factory.mktemp("origin") / "home"))
+
+
+@pytest.fixture
+def home(saved: SavedHome, tmp_path: Path, database_url: str) -> Home:
+    return home_at(tmp_path / "home", database_url) if "://" in database_url else saved.restored()
 
 
 def rows_with(home: Home, word: str) -> list[tuple[str, str]]:

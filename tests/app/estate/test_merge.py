@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from retro.periods import DAY
-from tests.app.estate.homes import Home, texts, told
+from tests.app.estate.homes import Home, SavedHome, texts, told
 from tests.worlds.commands import Retro, retro
 from tests.worlds.service_world import MONDAY, life, line, lines_of, trade
 
@@ -32,12 +32,21 @@ def home_of(folder: Path, url: str | None, first: str, later: str) -> Home:
     return place
 
 
-@pytest.fixture
-def home(tmp_path: Path, database_url: str) -> Home:
-    place = home_of(tmp_path / "home", database_url, "trend", "range")
+def remembering(folder: Path, url: str | None = None) -> Home:
+    place = home_of(folder, url, "trend", "range")
     place.remember("trend", "m-1")
     place.remember("range", "m-2")
     return place
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> SavedHome:
+    return SavedHome(remembering(tmp_path_factory.mktemp("origin") / "home"))
+
+
+@pytest.fixture
+def home(saved: SavedHome, tmp_path: Path, database_url: str) -> Home:
+    return remembering(tmp_path / "home", database_url) if "://" in database_url else saved.restored()
 
 
 def week(home: Home, retro: Retro, agent: str) -> dict[str, Any]:

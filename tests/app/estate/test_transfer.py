@@ -19,7 +19,7 @@ from retro.secret import find_secrets
 from retro.store.facts import rulings
 from retro.store.facts.replays import record_replay
 from retro.store.facts.rulings import RulingRecord
-from tests.app.estate.homes import Home, texts, told
+from tests.app.estate.homes import Home, SavedHome, texts, told
 from tests.worlds.commands import Retro, retro
 from tests.worlds.service_world import MONDAY, line, lines_of
 
@@ -30,10 +30,10 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> SavedHome:
     """Two agents in one database, with shared marks, a ruling, corrections, faults and a memory."""
-    place = Home(tmp_path / "home")
+    place = Home(tmp_path_factory.mktemp("origin") / "home")
     place.tell("harbor-3", "otter")
     with place.journal.open("ab") as file:
         file.write(lines_of([line("fill", "bad", MONDAY, "harbor-3")]) + b"not a line\n")
@@ -52,7 +52,12 @@ def home(tmp_path: Path) -> Home:
         rulings.record(conn, "harbor-3", RulingRecord("harbor-3-p1", "confirmed", "ada", MONDAY))
         record_replay(conn, "harbor-3", "harbor-3-p1", MONDAY)
     store.close()
-    return place
+    return SavedHome(place)
+
+
+@pytest.fixture
+def home(saved: SavedHome) -> Home:
+    return saved.restored()
 
 
 def weekly(home: Home, retro: Retro) -> str:
