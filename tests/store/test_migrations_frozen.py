@@ -53,8 +53,8 @@ RELEASED = {
     "retro/store/migrations/steps/0025_shadow_days.sql": "9962f0baa22e8a4b9ff0daf8b554b7cd3814b0f02d62565fe5acf79faf97ccc4",
     "retro/store/migrations/steps/0026_orders.sql": "ced129042472c4a0ee135d1980992a5f6fbd2f4752518ab9c098fa565e459101",
     "retro/store/migrations/steps/0027_screens.sql": "9c73392ea2962abff880cd9c70f40c09f935868c4da1b0faaa7a610f15435ce3",
-    "retro/store/migrations/steps/0032_buckets.sql": "e4cf49fd435468a30e3000cc8208abaa45b7abfb1189c569a79ff441a5b320a6",
-    "retro/store/migrations/steps/0033_rework.sql": "1c5eb4b92205aa15a212ffc10cf2d13e48b68f86d93c71ebb2316e50824ee442",
+    "retro/store/migrations/steps/0028_buckets.sql": "e4cf49fd435468a30e3000cc8208abaa45b7abfb1189c569a79ff441a5b320a6",
+    "retro/store/migrations/steps/0029_rework.sql": "1c5eb4b92205aa15a212ffc10cf2d13e48b68f86d93c71ebb2316e50824ee442",
 }
 """Every step's file -> the SHA-256 of its bytes."""
 

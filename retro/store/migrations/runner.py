@@ -108,8 +108,8 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0025_shadow_days"),
     _step("0026_orders"),
     _step("0027_screens"),
-    _step("0032_buckets"),
-    _step("0033_rework"),
+    _step("0028_buckets"),
+    _step("0029_rework"),
 )
 """The steps of the component `retro`."""
 
