@@ -126,6 +126,8 @@ class BookWeeks:
     earnings: RuleEarnings
     decisions: tuple[int, dict[int, Decision]] | None = None
     """What was decided from an instant on, by the `identity` of the id."""
+    earlier_rows: tuple[int, list[PositionSummary]] | None = None
+    """Positions that were open or resolved since an instant before those of the window."""
 
     @property
     def possible(self) -> int:
@@ -188,16 +190,20 @@ class BookWeeks:
             return []
         reach = min(decision.at for decision in decisions)
         if reach < self.claims.stretch.start:
-            stretch = claims_since(book.conn, book.name, reach, self.until).claims
+            stretch = self._claims_from(reach).claims
         outcome = book.settings.options.rules.entry_outcome
         distinct = {identity(d.id): d for d in decisions if d.at < self.until}
         about = stretch.records[np.isin(stretch.records["decision"], [*distinct])]
         spoke = ClaimHistory(stretch.names, about)
         return signals_of(distinct.values(), spoke, rows, outcome, self.until)
 
+    def _reach(self, start: int) -> int:
+        """From when on is read what a week calls for: half as far back again, so that a run of weeks takes a few readings."""
+        return start - (self.inputs.period.end - start) // 2
+
     def _claims_from(self, start: int) -> ClaimStretch:
         if start < self.claims.stretch.start:
-            stretch = claims_since(self.book.conn, self.book.name, start, self.until)
+            stretch = claims_since(self.book.conn, self.book.name, self._reach(start), self.until)
             self.claims = WindowClaims(stretch, self.claims.totals)
         return self.claims.stretch
 
@@ -206,15 +212,23 @@ class BookWeeks:
         before = self.inputs.week_before
         if before is not None and before[0] <= start:
             return [*self.inputs.rows]
-        return self.book.positions_known(self.until - 1, opened_before=self.inputs.period.end, since=start)
+        if self.earlier_rows is None or start < self.earlier_rows[0]:
+            end, first = self.inputs.period.end, self._reach(start)
+            rows = self.book.positions_known(self.until - 1, opened_before=end, since=first)
+            self.earlier_rows = first, rows
+        return self.earlier_rows[1]
 
     def _decided_from(self, first: int) -> dict[int, Decision]:
-        if self.decisions is None or first < self.decisions[0]:
+        if self.decisions is None:
             own = self.inputs.period.start  # what the window's own period decided, it has read
             earlier = self.book.life.between(first, min(own, self.until), types=[Decision])
             later = [] if first < own else self.book.life.between(own, self.until, types=[Decision])
             decisions = [*earlier, *(self.inputs.decisions if first < own else later)]
             self.decisions = first, {identity(decision.id): decision for decision in decisions}
+        elif first < self.decisions[0]:
+            first, (end, known) = self._reach(first), self.decisions
+            earlier = self.book.life.between(first, end, types=[Decision])
+            self.decisions = first, {identity(decision.id): decision for decision in earlier} | known
         return self.decisions[1]
 
     def _named_by_predictions(self, start: int, end: int) -> list[Decision]:

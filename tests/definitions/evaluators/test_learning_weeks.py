@@ -22,6 +22,7 @@ from retro.app.settlement.settings import settings_of
 from retro.app.settlement.settle import settled_book
 from retro.deliver.briefing import briefing_of
 from retro.evaluate.meta.competence import competence_of
+from retro.evaluate.meta.progress import Progress
 from retro.model import Decision
 from retro.narrate.plain import words
 from retro.periods import parse_instant
@@ -153,8 +154,15 @@ def test_page_and_mail_say_it_where_it_alarms_or_changed_and_else_nothing(tmp_pa
     assert "Half of its rules live no longer than 41 days (before: 30)." in pages[2]
 
 
-def test_a_week_reads_as_many_rows_of_a_long_life_as_of_a_short_one(tmp_path: Path) -> None:
-    read: list[int] = []
+def test_a_week_reads_as_many_rows_of_a_long_life_as_of_a_short_one_and_a_run_of_bad_weeks_few_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, score = list[int](), Progress.score
+
+    def worse(*asked: Any) -> float:
+        score(*asked)
+        return -0.5
+
     for days in (63, 126, 252):
         store = tell(open_store(str(tmp_path / f"{days}.db")), life("a", 6, 0.8, days))
         settings = settings_of(
@@ -170,4 +178,12 @@ def test_a_week_reads_as_many_rows_of_a_long_life_as_of_a_short_one(tmp_path: Pa
             )
             assert evaluators_of(book, window, inputs) is not None
             read.append(len(statements))
+            monkeypatch.setattr(Progress, "score", worse)
+            statements.clear()
+            part = evaluators_of(book, window, inputs)
+            monkeypatch.undo()
+            assert part is not None
+            assert part.learning is not None
+            assert part.learning.negative_weeks >= days // 7 - 4
+            assert len(statements) <= 60
     assert max(read) <= 25
