@@ -14,7 +14,7 @@ from retro.surface.cli.screen import Where, selected
 
 if TYPE_CHECKING:
     from retro.app.questions.audit import AuditedLife
-    from retro.present.page.screens.playbook import WeekLine
+    from retro.present.page.screens.playbook import WeekOdds
     from retro.report import HeuristicReport
 
 __all__ = ["add_to", "app"]
@@ -114,12 +114,12 @@ def audit(
     )
 
 
-def _weeks(life: AuditedLife) -> list[tuple[HeuristicReport, list[WeekLine]]]:
+def _weeks(life: AuditedLife) -> list[tuple[HeuristicReport, list[WeekOdds]]]:
     from retro.periods import week_name
-    from retro.present.page.screens.playbook import WeekLine
+    from retro.present.page.screens.playbook import WeekOdds
 
     return [
-        (row, [WeekLine(week_name(week.week), *week[1:]) for week in weeks])
+        (row, [WeekOdds(week_name(week.week), *week[1:]) for week in weeks])
         for row, weeks in zip(life.rows, life.weeks, strict=True)
     ]
 

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from retro.report import HeuristicReport
     from retro.report.heuristic import Ripeness
 
-__all__ = ["WeekLine", "history_page", "ripeness_page"]
+__all__ = ["WeekOdds", "history_page", "ripeness_page"]
 
 _UNITS: Final = {"usd": "", "r": " in R", "bps": " in bps of notional"}
 
 
-class WeekLine(NamedTuple):
+class WeekOdds(NamedTuple):
     """A row at the end of a `week` such as 2026-W10: outcomes that resolved in it, what it changed, what was said then."""
 
     week: str
@@ -47,7 +47,7 @@ class WeekLine(NamedTuple):
     verdict: str
 
 
-def history_page(agent: str, rows: Sequence[tuple[HeuristicReport, Sequence[WeekLine]]]) -> Page:
+def history_page(agent: str, rows: Sequence[tuple[HeuristicReport, Sequence[WeekOdds]]]) -> Page:
     """Every complete week of what an agent cited, as it stood at that week's end, with both bets drawn."""
     sections = tuple(
         Section(f"rule-{i}", "Week by week", _weeks(row, weeks), f"{row.heuristic_id} ({row.role})")
@@ -58,7 +58,7 @@ def history_page(agent: str, rows: Sequence[tuple[HeuristicReport, Sequence[Week
     return Page(Headline("History", agent, "each complete week of its rules", result, "", "plain"), sections)
 
 
-def _weeks(row: HeuristicReport, weeks: Sequence[WeekLine]) -> tuple[Block, ...]:
+def _weeks(row: HeuristicReport, weeks: Sequence[WeekOdds]) -> tuple[Block, ...]:
     columns = (
         Column("Week", right=False),
         Column("Outcomes"),
@@ -84,7 +84,7 @@ def _weeks(row: HeuristicReport, weeks: Sequence[WeekLine]) -> tuple[Block, ...]
     return (*_drawn(row, weeks), table)
 
 
-def _drawn(row: HeuristicReport, weeks: Sequence[WeekLine]) -> Iterator[OddsChart]:
+def _drawn(row: HeuristicReport, weeks: Sequence[WeekOdds]) -> Iterator[OddsChart]:
     """Both bets from the first week on which something was bet."""
     bets = [
         (week.week, week.e_against, week.e_for)
