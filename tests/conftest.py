@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 
+import pytest
 from hypothesis import settings
 
 from tests.worlds.commands import ingested_sample, reviewed_db
@@ -42,6 +43,14 @@ def pytest_collection_finish() -> None:
     """Ten thousand collected tests are no garbage: each full collection looked through all of them."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Nor is what a file of tests leaves behind: a worker holds a gigabyte at the end, which each look went through."""
+    if nextitem is not None and nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_unconfigure() -> None:

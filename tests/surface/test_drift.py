@@ -191,7 +191,6 @@ def test_a_stretch_of_time_is_that_stretch_and_the_past_stays_as_it_was(retro: R
         (["live", "bt", "--from", "2026-02-01", "--to", "2026-01-01"], "is not before"),
         (["live", "bt", "--from", "soon"], "--from"),
         (["live"], "BACKTEST"),
-        (["live", "bt", "-o", "x.html"], "--format html"),
         (["live", "coins"], "base_currency"),
     ],
 )

@@ -47,9 +47,9 @@ WHERE relnamespace = %s::regnamespace AND relkind = 'r' AND relname <> 'schema_v
 
 _COUNTED = """
 SELECT refobjid::regclass::text FROM pg_depend JOIN pg_sequence ON objid = seqrelid
-WHERE refobjid IN (SELECT oid FROM pg_class WHERE relnamespace = %s::regnamespace)
-AND pg_sequence_last_value(seqrelid) IS NOT NULL"""
-"""Tables that gave a row a number, even if they hold none any more."""
+WHERE CASE WHEN refobjid IN (SELECT oid FROM pg_class WHERE relnamespace = %s::regnamespace)
+THEN pg_sequence_last_value(seqrelid) END IS NOT NULL"""
+"""Tables that gave a row a number, even if they hold none any more; sequences of others may be dropped meanwhile."""
 
 
 @event.listens_for(Engine, "connect")

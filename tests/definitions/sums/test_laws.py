@@ -41,7 +41,7 @@ def test_a_seed_is_a_world_whatever_pythons_hash_seed_is() -> None:
     assert told[0] == told[1]
 
 
-@pytest.mark.parametrize("first", range(0, 60, AT_ONCE))
+@pytest.mark.parametrize("first", range(0, 30, AT_ONCE))
 def test_reviews_of_random_worlds_say_what_their_balances_say(tmp_path: Path, first: int) -> None:
     """Totals, positions, wallet, equity and days on all; half of them are told a second time, in pieces."""
     worlds = [live(seed, days=7) for seed in range(first, first + AT_ONCE)]

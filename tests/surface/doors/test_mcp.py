@@ -194,7 +194,7 @@ def test_a_failure_is_an_error_that_says_why(
         ("recall_memories", {"losses_first": "perhaps"}, 'losses_first must be true or false, not "perhaps"'),
         ("recall_memories", {"agent": [1]}, "agent must be text or null (the agent's name; needed when there are several), not [1]"),
         ("recall_memories", {"types": [1]}, "types must be a list (episode, belief, plan), not [1]"),
-        ("list_reviews", {"zzz": "y" * 999}, 'there is no argument "zzz"; it takes agent, state, cursor, detail'),
+        ("list_reviews", {"zzz": "y" * 999}, 'there is no argument "zzz"; it takes agent, state, where, cursor, detail'),
     ],
 )  # fmt: skip
 def test_a_wrong_argument_is_one_sentence_that_says_what_is_allowed(
