@@ -72,10 +72,11 @@ def silences(
     """
     if not weeks or agent.first_at is None:
         return
-    last = max(last_fact(conn, agent, start), agent.first_at)
+    final = agent.last_at or agent.first_at
+    last = final if final <= start else max(last_fact(conn, agent, start), agent.first_at)
     while (rest := dormant_from(last, tz, weeks)) <= now:
         # marks lie in a series for each instrument: they are asked only where no fact speaks for the agent
-        newest = max(last_fact(conn, agent, rest - 1), last)
+        newest = last if final <= last else max(last_fact(conn, agent, rest - 1), last)
         newest = last_told(conn, agent, rest - 1) if newest == last else newest
         if newest > last:
             last = newest
