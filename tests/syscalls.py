@@ -16,9 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from sqlalchemy import Engine, event
-
-from tests.worlds.databases import hurried
+from tests.worlds.databases import wait_for_the_disk
 
 __all__ = ["CAN_TRACE", "MODES", "Mode", "Traced", "traced"]
 
@@ -104,7 +102,7 @@ def _live(libc: ctypes.CDLL, work: Callable[[], None]) -> None:
     """The child, whose database waits for the disk again. Its standard streams are not part of what is counted."""
     code = 0
     try:
-        event.remove(Engine, "connect", hurried)
+        wait_for_the_disk()
         libc.ptrace(_TRACEME, 0, None, None)
         os.kill(os.getpid(), signal.SIGSTOP)
         work()

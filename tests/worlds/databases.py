@@ -12,12 +12,15 @@ from contextlib import closing, contextmanager
 from fcntl import LOCK_EX, flock
 from itertools import count
 from pathlib import Path
+from typing import Any, Final
 from urllib.parse import quote
 
 import psycopg
 import pytest
+import sqlalchemy
 from psycopg import Connection
 from sqlalchemy import Engine, event, inspect
+from sqlalchemy.util import LRUCache
 
 from retro.store import database
 from retro.store.database import Store, open_store
@@ -57,6 +60,34 @@ def hurried(connection: object, _: object) -> None:
     """No test pulls the plug: what a killed process wrote is there without waiting for the disk each time."""
     if isinstance(connection, sqlite3.Connection):
         connection.execute("PRAGMA synchronous = OFF")
+
+
+class _Compiled(LRUCache[Any, Any]):
+    """Compiled statements by the kind of their database: to each engine its own would be compiled anew by nearly every test."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get((type(key[0]), *key[1:]), default)
+
+    def __setitem__(self, key: Any, compiled: Any) -> None:
+        super().__setitem__((type(key[0]), *key[1:]), compiled)
+
+
+_COMPILED: Final = _Compiled(2000)
+
+
+@event.listens_for(Engine, "engine_connect")
+def compiled_once(connection: sqlalchemy.Connection) -> None:
+    connection.execution_options(compiled_cache=_COMPILED)
+
+
+_FSYNC: Final = os.fsync
+os.fsync = lambda fd: None
+
+
+def wait_for_the_disk() -> None:
+    """From here on this process does, for databases and files, as outside of tests."""
+    event.remove(Engine, "connect", hurried)
+    os.fsync = _FSYNC
 
 
 @contextmanager
