@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import time_machine
-from sqlalchemy import MetaData, Table, select
+from sqlalchemy import inspect, select
 
 from retro.app.estate.folders import EstateFolders
 from retro.periods import DAY, SECOND
@@ -141,20 +141,18 @@ class SavedHome:
 
 def texts(store: Store) -> Iterator[tuple[str, str, str]]:
     """(table, column, value) of every text, number and blob of every table there is, whoever added the table."""
-    described = MetaData()
     with store.read() as conn:
-        described.reflect(conn)
-        for table in described.sorted_tables:
-            yield from _texts_of(conn, table)
-
-
-def _texts_of(conn: Any, table: Table) -> Iterator[tuple[str, str, str]]:
-    for column in table.columns:
-        for value in conn.execute(select(column)).scalars():
-            if isinstance(value, (bytes, memoryview)):
-                yield table.name, column.name, bytes(value).decode("latin-1")
-            elif value is not None:
-                yield table.name, column.name, str(value)
+        for table in sorted(inspect(conn).get_table_names()):
+            rows = conn.exec_driver_sql(f'SELECT * FROM "{table}"')
+            columns = [*rows.keys()]
+            for row in rows:
+                for column, value in zip(columns, row, strict=True):
+                    if value is not None:
+                        yield (
+                            table,
+                            column,
+                            value.decode("latin-1") if isinstance(value, bytes) else str(value),
+                        )
 
 
 __all__ = ["Home", "SavedHome", "texts", "told"]
