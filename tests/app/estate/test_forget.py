@@ -193,16 +193,19 @@ def test_who_makes_or_sends_a_review_is_waited_for(home: Home) -> None:
 
 @pytest.mark.skipif(not CAN_TRACE, reason="the kernel's tracer of Linux on x86-64 is needed")
 def test_killed_anywhere_it_is_whole_or_gone_and_the_next_command_finishes(tmp_path: Path) -> None:
+    """At each call but those that write pages, of which every twentieth is as good as all; in each way in turn."""
     origin = Home(tmp_path / "origin")
     origin.tell("harbor", "otter", days=2)
     assert origin.do("run", "--once") == 0
     whole, files = origin.documents(), origin.files()
     beside = {key: text for key, text in whole.items() if key[0].startswith("otter.")}
-    points = len(traced(lambda: forgotten(copy_of(origin, tmp_path / "calm"))).calls)
-    assert points > 40
+    calls = traced(lambda: forgotten(copy_of(origin, tmp_path / "calm"))).calls
+    assert len(calls) > 40
+    pages = [point for point, call in enumerate(calls, 1) if call == "pwrite"]
+    points = sorted({*range(1, len(calls) + 1)}.difference(pages) | {*pages[::20]})
     ends = set()
     for number, mode in enumerate(MODES):
-        for point in range(1 + number, points + 1, 9):
+        for point in points[number :: len(MODES)]:
             home = copy_of(origin, tmp_path / f"{number}-{point}")
             traced(lambda home=home: forgotten(home), mode, point)  # type: ignore[misc]
             store = home.store()
