@@ -23,7 +23,7 @@ from memory.store import layers as rows
 from memory.store import library as items
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -43,8 +43,8 @@ __all__ = [
 ]
 
 _STEP, _FEEDBACK = "step", "feedback"
-_DELTA, _ACCESS = 4, 5
-"""Places in a row of `standing`; both are 0 until a step has aged it."""
+_AT: Final = 3
+"""The place of an item's instant in a row of `fresh_states`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,17 +141,16 @@ def step_layers(
             f"{symbol or 'no symbol'} has stepped to {written(last.at)}; a step goes forward only"
         )
     mentions = list(feedback)
-    standing = rows.standing(conn, agent, symbol)
-    aged = [row for row in standing if row[_DELTA] or row[_ACCESS]]
-    untouched = rows.fresh_states(conn, agent, symbol) if len(aged) < len(standing) else []
-    fresh = [row for row in untouched if row.at <= at]
-    settled = {row[0] for row in aged} | {row.id for row in fresh if last is not None and row.at <= last.at}
-    repeated = next((addition.id for addition in additions if addition.id in settled), None)
-    if repeated is not None:
-        raise RefusedError(f"item {repeated} is in a layer already")
-    begun = _additions(conn, agent, symbol, at, additions, preset)
-    fresh = [row for row in fresh if row.id not in begun]
-    present = LayerColumns.of_rows(aged).with_states([_state(row, symbol, agent, preset) for row in fresh])
+    aged = rows.aged_states(conn, agent, symbol)
+    fresh = rows.fresh_states(conn, agent, symbol, at, f'"{IMPORTANCE_PARTS}"')
+    begins = _Beginning(preset, f"{agent}\0{symbol}")
+    if additions:
+        known = [row for row in fresh if last is not None and row[_AT] <= last.at]
+        begun = _additions(conn, agent, at, additions, {row[0] for row in (*aged, *known)}, begins)
+        fresh = [row for row in fresh if row[0] not in begun]
+    else:
+        begun = {}
+    present = LayerColumns.of_rows(aged) + begins.columns(fresh)
     done = step(present, list(begun.values()), mentions, preset)
     rows.drop_states(conn, agent, [*begun, *done.cleaned.ids])
     staying = begun.keys() & set(done.items.ids)
@@ -162,7 +161,7 @@ def step_layers(
     reasons = {state.id: _reason(state, preset) for state in done.cleaned.states()}
     archive_texts(conn, agent, at, reasons)
     archives.use(conn, agent, sorted({mention.id for mention in mentions}), at)
-    told_since = sum(last is None or row.at > last.at for row in fresh)
+    told_since = sum(last is None or row[_AT] > last.at for row in fresh)
     outcome = SteppedLayers(
         agent, symbol, at, preset.name, done.added + told_since, done.moved_up, done.moved_down,
         len(reasons), done.feedback, done.skipped, len(done.items.ids),
@@ -175,11 +174,14 @@ def step_layers(
 def _additions(
     conn: Connection,
     agent: str,
-    symbol: str,
     at: int,
     additions: Sequence[Addition],
-    preset: LayerPreset,
+    settled: Collection[str],
+    begins: _Beginning,
 ) -> dict[str, LayerState]:
+    repeated = next((addition.id for addition in additions if addition.id in settled), None)
+    if repeated is not None:
+        raise RefusedError(f"item {repeated} is in a layer already")
     stored = items.rows(conn, agent, [addition.id for addition in additions])
     begun: dict[str, LayerState] = {}
     for addition in additions:
@@ -194,30 +196,34 @@ def _additions(
             raise RefusedError(f"item {addition.id} is in a layer already")
         importance = addition.importance
         if importance is None:
-            importance = _begin(addition.id, addition.layer, row.document, symbol, agent, preset)
+            importance = begins.importance(addition.id, addition.layer, row.document)
         begun[addition.id] = LayerState(addition.id, addition.layer, importance)
     return begun
 
 
-def _state(row: StoredState, symbol: str, agent: str, preset: LayerPreset) -> LayerState:
-    importance = row.importance
-    if importance is None:
-        importance = _begin(row.id, row.layer, row.document, symbol, agent, preset)
-    return LayerState(row.id, row.layer, importance, row.recency, row.delta, row.access_counter)
+@dataclass(frozen=True, slots=True)
+class _Beginning:
+    """What items begin with: what their content is worth by their own word, else the preset's start of their layer."""
 
+    preset: LayerPreset
+    seed: str
 
-def _begin(identity: str, layer: str, document: str, symbol: str, agent: str, preset: LayerPreset) -> float:
-    """What an item begins with: what its content is worth by its own word, else the preset's start of its layer."""
-    stated = None
-    if (
-        f'"{IMPORTANCE_PARTS}"' in document
-    ):  # most items state none, and reading a document costs more than a step
-        stated = stated_importance(msgspec.json.decode(document).get("metadata") or {})
-    return (
-        preset.start_importance(LAYERS.index(layer), identity, f"{agent}\0{symbol}")
-        if stated is None
-        else stated
-    )
+    def importance(self, identity: str, layer: str, document: str | None) -> float:
+        """Of one item; `document` None: it states nothing of its worth."""
+        if document is not None:
+            stated = stated_importance(msgspec.json.decode(document).get("metadata") or {})
+            if stated is not None:
+                return stated
+        return self.preset.start_importance(LAYERS.index(layer), identity, self.seed)
+
+    def columns(self, fresh: Sequence[Sequence[Any]]) -> LayerColumns:
+        """Rows of `fresh_states` as items that nothing has aged."""
+        ids, layers, told, _, documents = zip(*fresh, strict=True) if fresh else ((),) * 5
+        importance = [
+            self.importance(identity, layer, document) if told is None else told
+            for identity, layer, told, document in zip(ids, layers, told, documents, strict=True)
+        ]
+        return LayerColumns.unaged(ids, layers, importance)
 
 
 def _reason(state: LayerState, preset: LayerPreset) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _COLUMNS: Final = ("id", "layer", "importance", "recency", "delta", "access_counter")
+_ITEM: Final = sa.and_(layer_states.c.agent == items.c.agent, layer_states.c.id == items.c.id)
 _AGED: Final = sa.or_(layer_states.c.delta > 0, layer_states.c.access_counter != 0)
 _UPDATE_SQLITE: Final = (
     "UPDATE memory_layer_state SET layer = ?, importance = ?, recency = ?, delta = ?, access_counter = ?"
@@ -42,7 +43,6 @@ class StoredState:
     access_counter: int
     number: int
     at: int
-    document: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,38 +58,40 @@ class LayerEvent:
 
 def states_of(conn: Connection, agent: str, symbol: str) -> list[StoredState]:
     """Every item in the layers of a symbol, in order of arrival."""
-    return _states(conn, agent, symbol, sa.true())
+    columns = (*(layer_states.c[name] for name in _COLUMNS), items.c.number, items.c.at)
+    query = sa.select(*columns).join(items, _ITEM).where(*_own(agent, symbol)).order_by(items.c.number)
+    return [StoredState(*row) for row in conn.execute(query)]
 
 
-def _states(
-    conn: Connection, agent: str, symbol: str, condition: sa.ColumnElement[bool]
-) -> list[StoredState]:
-    own = sa.and_(layer_states.c.agent == items.c.agent, layer_states.c.id == items.c.id)
-    columns = (*(layer_states.c[name] for name in _COLUMNS), items.c.number, items.c.at, items.c.document)
-    query = sa.select(*columns).join(items, own)
-    query = query.where(layer_states.c.agent == agent, layer_states.c.symbol == symbol, condition)
-    states = [StoredState(*row) for row in _driver_rows(conn, query)]
-    return sorted(states, key=lambda state: state.number)
+def aged_states(conn: Connection, agent: str, symbol: str) -> Sequence[Sequence[Any]]:
+    """(id, layer, importance, recency, delta, access counter) of each item of a symbol's layers that a step has aged.
 
-
-def standing(conn: Connection, agent: str, symbol: str) -> Sequence[Sequence[Any]]:
-    """(id, layer, importance, recency, delta, access counter) of every item in the layers of a symbol, in no order.
-
-    As the driver gives them, like `update_states`.
+    In no order, and as the driver gives them, like `update_states`.
     """
-    own = sa.and_(layer_states.c.agent == agent, layer_states.c.symbol == symbol)
-    return _driver_rows(conn, sa.select(*(layer_states.c[name] for name in _COLUMNS)).where(own))
+    query = sa.select(*(layer_states.c[name] for name in _COLUMNS)).where(*_own(agent, symbol), _AGED)
+    return _driver_rows(conn, query)
+
+
+def fresh_states(conn: Connection, agent: str, symbol: str, at: int, stating: str) -> Sequence[Sequence[Any]]:
+    """(id, layer, importance, the item's instant, its document) of the others, as far as they were known at `at`.
+
+    The document is None where `stating` is no part of it: most state nothing, and reading them costs more than a step.
+    """
+    position = sa.func.strpos if conn.dialect.name == "postgresql" else sa.func.instr
+    document = sa.case((position(items.c.document, stating) > 0, items.c.document))
+    columns = (*(layer_states.c[name] for name in ("id", "layer", "importance")), items.c.at, document)
+    query = sa.select(*columns).join(items, _ITEM)
+    return _driver_rows(conn, query.where(*_own(agent, symbol), ~_AGED, items.c.at <= at))
+
+
+def _own(agent: str, symbol: str) -> tuple[sa.ColumnElement[bool], ...]:
+    return layer_states.c.agent == agent, layer_states.c.symbol == symbol
 
 
 def _driver_rows(conn: Connection, query: sa.Select[Any]) -> Sequence[Sequence[Any]]:
     result = conn.execute(query)
     rows: Sequence[Sequence[Any]] = result.cursor.fetchall() if result.cursor is not None else ()
     return rows
-
-
-def fresh_states(conn: Connection, agent: str, symbol: str) -> list[StoredState]:
-    """The items in the layers of a symbol that no step has aged since they came in or rose, in order of arrival."""
-    return _states(conn, agent, symbol, ~_AGED)
 
 
 def update_states(conn: Connection, agent: str, columns: Sequence[Sequence[Any]]) -> None:

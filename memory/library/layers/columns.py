@@ -72,6 +72,18 @@ class LayerColumns:
             np.array(access, dtype=np.int64),
         )
 
+    @classmethod
+    def unaged(cls, ids: tuple[str, ...], layers: Iterable[str], importance: Sequence[float]) -> LayerColumns:
+        """The columns of items that no step has aged: recency 1, delta and access counter 0."""
+        return cls(
+            ids,
+            np.array([_CODES[name] for name in layers], dtype=np.int8),
+            np.array(importance, dtype=np.float64),
+            np.ones(len(ids)),
+            np.zeros(len(ids), dtype=np.int64),
+            np.zeros(len(ids), dtype=np.int64),
+        )
+
     def columns(self) -> tuple[Sequence[Any], ...]:
         """Ids, names of layers, importance, recency, delta, access counter, as plain values."""
         return (
@@ -96,9 +108,8 @@ class LayerColumns:
         )
         return tuple(LayerState(identity, LAYERS[layer], *row) for identity, layer, *row in figures)
 
-    def with_states(self, states: Iterable[LayerState]) -> LayerColumns:
+    def __add__(self, other: LayerColumns) -> LayerColumns:
         """These items and, after them, others."""
-        other = LayerColumns.of(states)
         return LayerColumns(
             self.ids + other.ids,
             np.concatenate([self.layer, other.layer]),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from memory.errors import RefusedError
+from memory.library.layers.columns import LayerColumns
 from memory.library.layers.preset import LONG, MID, SHORT
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from memory.library.layers.columns import LayerColumns, LayerState
+    from memory.library.layers.columns import LayerState
     from memory.library.layers.preset import LayerPreset
 
 ROUNDS: Final = 2
@@ -58,7 +59,7 @@ def step(
     repeated = _repeated([*items.ids, *(state.id for state in additions)]) if additions else None
     if repeated is not None:
         raise RefusedError(f"item {repeated} is in a layer already")
-    fed, applied, skipped = _with_feedback(items.with_states(additions), feedback, preset)
+    fed, applied, skipped = _with_feedback(items + LayerColumns.of(additions), feedback, preset)
     decayed = _decayed(fed, preset)
     low = np.array(preset.clean_recency)[decayed.layer], np.array(preset.clean_importance)[decayed.layer]
     gone = (decayed.recency < low[0]) | (decayed.importance < low[1])
