@@ -131,7 +131,7 @@ def ours(count: int, folder: Path) -> dict[str, Any]:
 
 def embedding() -> float:
     """Items a second through the default model: sentences of about 20 words, each embedded alone."""
-    from memory.library.models.minilm import bundled_model
+    from memory.library.models.finance import bundled_model
 
     model = bundled_model()
     texts = [text_of(number) for number in range(300)]

@@ -237,7 +237,7 @@ class MemoryTable(ConfigTable):
         default=False, description="recall weighs a memory by the decisions that had it in front of them"
     )
     model: str = Field(
-        default="all-MiniLM-L6-v2-int8",
+        default="all-MiniLM-L6-v2-int8-finance",
         min_length=1,
         max_length=400,
         description=f"the library's: this, a folder with model.onnx, URL#MODEL (key: {EMBEDDING_KEY}), or words",

@@ -14,7 +14,8 @@ import pytest
 
 from memory import RefusedError
 from memory.library.models.choices import model_of
-from memory.library.models.minilm import MODEL, bundled_model
+from memory.library.models.finance import MODEL
+from memory.library.models.minilm import PLAIN, plain_model
 
 KEY = "sk-not-for-anybody"
 
@@ -76,11 +77,11 @@ def test_a_folder_of_weights_is_a_model_named_after_them(tmp_path: Path) -> None
     model = model_of(str(folder))
     assert model.name == "mine-8199be6f699a"
     text = ["Crude fell when OPEC decided to increase output"]
-    assert model.embed_documents(text).tobytes() == bundled_model().embed_documents(text).tobytes()
+    assert model.embed_documents(text).tobytes() == plain_model().embed_documents(text).tobytes()
 
 
 def test_what_is_no_model_is_refused_with_what_there_is() -> None:
-    with pytest.raises(RefusedError, match=f"say {MODEL}, a folder"):
+    with pytest.raises(RefusedError, match=f"say {MODEL}, {PLAIN}, a folder"):
         model_of("gpt")
     with pytest.raises(RefusedError, match="named after a #"):
         model_of("https://example.org/v1")

@@ -45,7 +45,9 @@ def test_a_weekly_review_becomes_a_lesson_that_names_what_it_rests_on(retro: Ret
     assert parents & {position["position_id"] for position in report["positions"]}
     listed = retro("recall", "--context", '{"regime": "ranging"}', "--with", "library", "--json").data
     assert {"episode", "item"} <= {entry["type"] for entry in listed}
-    assert {hit["model"] for hit in hits} == {"all-MiniLM-L6-v2-int8"}  # embedded by who searched first
+    assert {hit["model"] for hit in hits} == {
+        "all-MiniLM-L6-v2-int8-finance"
+    }  # embedded by who searched first
     assert "library" in retro("doctor").out
 
 

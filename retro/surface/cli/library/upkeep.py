@@ -160,7 +160,7 @@ def reindex(
 ) -> None:
     """Search by the vectors of another model: built beside, changed at once, resumed where it was killed.
 
-    Example: retro library reindex --model all-MiniLM-L6-v2-int8
+    Example: retro library reindex --model all-MiniLM-L6-v2-int8-finance
     """
     from retro.app.questions.document import documents_of
     from retro.app.questions.library.upkeep import reindex_libraries
