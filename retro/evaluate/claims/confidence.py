@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from retro.evaluate.claims.fold import FitTerms
     from retro.evaluate.claims.record import ClaimHistory, ClaimKey
-    from retro.kernels.evaluators.calibration import ReliabilityBins
+    from retro.kernels.evaluators.calibration import Curve, ReliabilityBins
     from retro.kernels.uncertainty import Floats
 
 __all__ = [
@@ -161,11 +161,15 @@ def _row(
         brier_calibrated=calibrated.brier,
         alarm=is_alarming(error, threshold),
         bins=reliability_bins(kernel.reliability(stated, right)),
-        curve=[]
-        if curve is None
-        else [CurvePoint(p=p, q=q) for p, q in zip(curve.stated.tolist(), curve.worth.tolist(), strict=True)],
+        curve=[] if curve is None else _points(curve),
         reasons=reasons,
     )
+
+
+def _points(curve: Curve) -> list[CurvePoint]:
+    """The thresholds, each with what it is worth."""
+    worth = curve.at(curve.stated)
+    return [CurvePoint(p=p, q=q) for p, q in zip(curve.stated.tolist(), worth.tolist(), strict=True)]
 
 
 def _errors(confidence: Floats, right: Floats) -> _Errors:

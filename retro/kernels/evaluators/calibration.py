@@ -2,8 +2,8 @@
 
 Samples are (stated confidence p in 0..1, right 1 or 0), in the order in which they became known. The curve is the
 monotone least-squares fit (pool adjacent violators; equal p pooled first), straight between the ends of its blocks and
-flat beyond them, so that it says what scikit-learn's `IsotonicRegression(out_of_bounds="clip")` says, then kept
-1/(n + 2) away from 0 and 1: no sample is proof of certainty.
+flat beyond them, so that it says what scikit-learn's `IsotonicRegression(out_of_bounds="clip")` says. What it says is
+kept 1/(n + 2) away from 0 and 1: no sample is proof of certainty.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ _NEAR = 1e-9  # a confidence this little below a bin's edge was written as the e
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """Thresholds of a fit, `stated` and `worth` (k,), both rising; `n` samples made it."""
+    """Thresholds of a fit, `stated` and `fitted` (k,), both rising; `n` samples made it."""
 
     stated: Floats
-    worth: Floats
+    fitted: Floats
     n: int
 
     def at(self, confidence: Floats) -> Floats:
-        """What these confidences (m,) are worth."""
-        return np.interp(confidence, self.stated, self.worth)
+        """What these confidences (m,) are worth: read off the fit, then clipped to [1/(n+2), 1 - 1/(n+2)]."""
+        edge = 1 / (self.n + 2)
+        return np.clip(np.interp(confidence, self.stated, self.fitted), edge, 1 - edge)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,10 +88,8 @@ def _blocks(mean: Floats, mass: Floats) -> tuple[Floats, Integers]:
 
 
 def fit(stated: Floats, right: Floats) -> Curve:
-    """The curve of n >= 1 samples (n,), clipped to [1/(n+2), 1 - 1/(n+2)]."""
-    n = len(stated)
-    points, worth = isotonic(stated, right)
-    return Curve(points, np.clip(worth, 1 / (n + 2), 1 - 1 / (n + 2)), n)
+    """The curve of n >= 1 samples (n,)."""
+    return Curve(*isotonic(stated, right), len(stated))
 
 
 def reliability(confidence: Floats, right: Floats, parts: int = BINS) -> ReliabilityBins:

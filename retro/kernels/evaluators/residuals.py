@@ -127,12 +127,12 @@ def _chunks(instants: Integers, size: int) -> Iterator[tuple[int, int]]:
 def effective_size(start: Integers, end: Integers) -> int:
     """The largest number of the n claims whose spans [start, end] (n,) do not overlap; spans that touch do not.
 
-    Greedily by the earliest end: what overlaps in time was decided by the same stretch of market.
+    Greedily by the earliest end: what overlaps in time was decided by the same stretch of market. What was made after
+    its end is a moment: its start.
     """
     count, free = 0, -math.inf
-    for begin, finish in sorted(
-        zip(start.tolist(), end.tolist(), strict=True), key=lambda span: (span[1], span[0])
-    ):
+    spans = zip(start.tolist(), np.maximum(start, end).tolist(), strict=True)
+    for begin, finish in sorted(spans, key=lambda span: (span[1], span[0])):
         if begin >= free:
-            count, free = count + 1, max(finish, begin)
+            count, free = count + 1, finish
     return count

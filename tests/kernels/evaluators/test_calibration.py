@@ -49,6 +49,18 @@ def test_the_fit_is_scikit_learns(pairs: list[tuple[float, int]]) -> None:
 
 
 @given(samples)
+def test_a_confidence_is_worth_what_scikit_learn_predicts_and_never_a_certainty(
+    pairs: list[tuple[float, int]],
+) -> None:
+    stated, right = columns(pairs)
+    edge, grid = 1 / (len(pairs) + 2), np.linspace(0, 1, 41)
+    oracle = IsotonicRegression(out_of_bounds="clip").fit(stated, right).predict(grid)
+    np.testing.assert_allclose(
+        kernel.fit(stated, right).at(grid), np.clip(oracle, edge, 1 - edge), atol=1e-9
+    )
+
+
+@given(samples)
 def test_a_curve_never_falls_and_is_never_certain(pairs: list[tuple[float, int]]) -> None:
     curve = kernel.fit(*columns(pairs))
     worth = curve.at(np.linspace(0, 1, 101))

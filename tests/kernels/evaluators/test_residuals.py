@@ -73,6 +73,7 @@ def test_the_interval_of_exchangeable_residuals_covers_what_it_says() -> None:
         ([(0, 10), (1, 3), (4, 6), (7, 12)], 3),
         ([(0, 7)] * 20, 1),
         ([(5, 5), (5, 5)], 2),  # an instant each
+        ([(10, 2), (3, 9)], 2),  # made at 10, after its end: it takes up nothing of what came before
     ],
 )
 def test_claims_that_overlap_in_time_count_once(spans: list[tuple[int, int]], expected: Any) -> None:
