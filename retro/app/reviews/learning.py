@@ -18,7 +18,7 @@ from retro.evaluate.claims.confidence import ALARM_FROM, error_in_use
 from retro.evaluate.claims.record import ClaimHistory
 from retro.evaluate.claims.signals import signals_of
 from retro.evaluate.meta.earnings import RuleEarnings
-from retro.evaluate.meta.learning import time_of
+from retro.evaluate.meta.learning import absent_groups, time_of
 from retro.evaluate.meta.progress import Progress, WeekStanding, week_errors, week_standing
 from retro.evaluate.meta.rule_lives import Birthdays, RuleLives, first_citations, lives_by_proposals
 from retro.evaluate.position.foresight import cites_of
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["BookWeeks", "WindowClaims", "learning_change", "merged_lives"]
 
 _MERGED: Final = frozenset({"merged", "validated", "refuted", "undecided"})
+_NO_DESCENT: Final = {"groups.generations": "`retro learning` says it: a review asks of no predecessor"}
 _MOST_WEEKS: Final = 52
 """A run of negative weeks is followed back so far: what it costs has an end."""
 
@@ -66,14 +67,16 @@ def learning_change(
     score = progress.score(week)
     if score is None and not is_new and half_life == before:
         return None
-    run = 0 if score is None or score >= 0 else progress.negative_weeks(week, _MOST_WEEKS)
-    reasons = {} if score is not None else {"score": "insufficient: fewer than 3 groups known in both weeks"}
+    run, groups = progress.negative_weeks(week, _MOST_WEEKS), progress.groups(week)
+    reasons = absent_groups(groups) | _NO_DESCENT
+    if score is None:
+        reasons["score"] = "insufficient: fewer than 3 groups known in both weeks"
     if half_life is None:
         reasons["half_life_days"] = "more than half of the rules live on, or nobody knows since when any does"
     return LearningChange(
         week=week.key,
         score=score,
-        groups=progress.groups(week),
+        groups=groups,
         negative_weeks=run,
         ageing_multiplier=terms.multiplier(run),
         alarm=run >= terms.negative_weeks,

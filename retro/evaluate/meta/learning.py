@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from retro.kernels.evaluators.survival import SurvivalCurve
     from retro.periods import Period
 
-__all__ = ["AgeingTerms", "Heritage", "generations", "heritage_of", "learning_report", "time_of"]
+__all__ = [
+    "AgeingTerms",
+    "Heritage",
+    "absent_groups",
+    "generations",
+    "heritage_of",
+    "learning_report",
+    "time_of",
+]
 
 _NO_GROUP: Final = {
     "corrector": "no category has predictions with a correction, or 30 samples of confidence, in both weeks",
@@ -70,8 +78,8 @@ def learning_report(
     else:
         groups, score = progress.groups(week), progress.score(week)
         run = progress.negative_weeks(week)
-        absent = [name for name, delta in groups if delta is None]
-        why |= {f"groups.{name}": _NO_GROUP[name] for name in absent}
+        absent = absent_groups(groups)
+        why |= absent
         if score is None:
             why["score"] = f"insufficient: {5 - len(absent)} of 3 groups known in both weeks"
     if effectiveness is None:
@@ -99,6 +107,11 @@ def learning_report(
         generations=descent,
         reasons=why,
     )
+
+
+def absent_groups(groups: LearningGroups) -> dict[str, str]:
+    """Why each group is null that is, as the reasons of a document have it."""
+    return {f"groups.{name}": _NO_GROUP[name] for name, delta in groups if delta is None}
 
 
 def time_of(competence: Competence | None) -> TimeToCompetence:

@@ -60,13 +60,15 @@ def what_if(
         _row(lives, replay, chances.get(i), spans.get(i), with_rows=with_rows)
         for i, replay in enumerate(rows)
     ]
-    best = max(chances, key=lambda i: documents[i].difference, default=None)
+    best = max(documents, key=lambda row: row.difference) if chances else None
+    if best is not None and best.p is None:
+        p_max = 1.0  # the best of them is to change nothing
     tried = len({rule.meaning for rule in rules})
     return WhatIfReport(
         positions=len(lives),
         rules=documents,
-        search=RuleSearch(tried=tried, best=None if best is None else documents[best].rule, p_max=p_max),
-        reasons=_reasons(lives, best),
+        search=RuleSearch(tried=tried, best=None if best is None else best.rule, p_max=p_max),
+        reasons=_reasons(lives, has_search=bool(chances)),
     )
 
 
@@ -77,9 +79,9 @@ def _chances(lives: EnteredLives, rows: Sequence[Replay], sums: Floats, seed: in
     return p, max(p_max, marked)
 
 
-def _reasons(lives: EnteredLives, best: int | None) -> dict[str, str]:
+def _reasons(lives: EnteredLives, *, has_search: bool) -> dict[str, str]:
     reasons = {}
-    if best is None:
+    if not has_search:
         reasons["search"] = "no rule changes anything"
     unmarked = sum(not len(line.at) for line in lives.marks)
     if unmarked:

@@ -32,6 +32,7 @@ _LEFT: Final = 44.0
 _ROW: Final = 26.0
 _NAMES: Final = 122.0
 _VALUES: Final = 96.0
+_CELL: Final = 6.4
 _NAME: Final = 17
 _TITLE: Final = 52
 _SMALL: Final = 10.5
@@ -131,7 +132,8 @@ def _ranges(block: RangeDiagram, palette: Palette) -> tuple[list[str], float, st
     low, high = min([0.0, *ends]), max([0.0, *ends])
     width = (high - low) or 1.0
     low, high = low - 0.04 * width, high + 0.04 * width
-    frame = _Frame(_NAMES, WIDTH - _VALUES, _TOP, _TOP + len(block.rows) * _ROW)
+    words_wide = max((cells(row.text) for row in block.rows), default=0) * _CELL
+    frame = _Frame(_NAMES, WIDTH - max(_VALUES, words_wide), _TOP, _TOP + len(block.rows) * _ROW)
 
     def x(value: float) -> float:
         return frame.x((value - low) / (high - low))

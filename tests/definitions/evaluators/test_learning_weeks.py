@@ -79,8 +79,9 @@ def test_a_week_says_what_the_command_says_as_of_its_end(seed: int, tmp_path: Pa
         end = parse_instant(document.period_end)
         answer = learning(LearningQuestion(store, "a", settings, PlaybookPlace(None, {}), as_of=end))
         assert (row.week, row.score, row.groups) == (answer.week, answer.score, answer.groups)
-        assert row.negative_weeks == (answer.negative_weeks if row.score and row.score < 0 else 0)
+        assert row.negative_weeks == answer.negative_weeks
         assert row.alarm == (row.negative_weeks >= 2)
+        assert all(f"groups.{name}" in row.reasons for name, delta in row.groups if delta is None)
         assert row.half_life_days == answer.half_life_days
         runs.append(row.negative_weeks)
         if row.competence is not None:

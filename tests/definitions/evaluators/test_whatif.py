@@ -232,6 +232,12 @@ def test_a_life_without_such_positions_says_so_instead_of_nothing(tmp_path: Path
         assert row.reasons["win_rate"] == "no position"
 
 
+def test_where_every_change_would_have_lost_the_best_is_to_change_nothing(life: Store) -> None:
+    report = ask(life, "stop -1.5R", "stop -99%", "stop -98%")
+    assert report.rules[0].difference < 0 == report.rules[1].difference
+    assert report.search.model_dump() == {"tried": 3, "best": "stop -99%", "p_max": 1}
+
+
 def test_from_and_to_take_positions_by_their_entry(life: Store) -> None:
     at = (START + 7 * HOUR) * 1000
     assert [row.position for row in ask(life, "stop -3%", start=at).rules[0].rows] == ["open"]

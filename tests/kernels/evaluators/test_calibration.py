@@ -55,9 +55,7 @@ def test_a_confidence_is_worth_what_scikit_learn_predicts_and_never_a_certainty(
     stated, right = columns(pairs)
     edge, grid = 1 / (len(pairs) + 2), np.linspace(0, 1, 41)
     oracle = IsotonicRegression(out_of_bounds="clip").fit(stated, right).predict(grid)
-    np.testing.assert_allclose(
-        kernel.fit(stated, right).at(grid), np.clip(oracle, edge, 1 - edge), atol=1e-9
-    )
+    np.testing.assert_allclose(kernel.fit(stated, right).at(grid), np.clip(oracle, edge, 1 - edge), atol=1e-9)
 
 
 @given(samples)

@@ -83,7 +83,7 @@ def _versions(place: PlaybookPlace, now: int) -> tuple[list[PlaybookVersion], st
         return [], f"the playbook lies in no git repository: {otherwise}"
     committed = [version for version in history.versions if version.at <= now]
     if not committed:
-        return [], f"the playbook is in no commit: {otherwise}"
+        return [], f"the playbook was in no commit by then: {otherwise}"
     versions: list[PlaybookVersion] = []
     before: bytes | None = b""
     for version in committed:

@@ -51,7 +51,7 @@ _LARGEST: Final = 10
 
 def page_of_what_if(agent: str, report: WhatIfReport, currency: str) -> Page:
     """Each rule's difference with its interval, the best first, and how good the best of so many looks by luck."""
-    rules = sorted(report.rules, key=lambda row: (-row.difference, row.rule))
+    rules = sorted(report.rules, key=lambda row: -row.difference)  # equal ones in the order asked
     money = money_of(currency, [row.difference for row in rules])
     best, search = report.search.best, report.search
     title, luck = "Nothing changes", "no rule changes anything"

@@ -18,6 +18,7 @@ from retro.present.page.blocks import (
 )
 from retro.present.page.diagrams import ReliabilityDiagram
 from retro.present.page.evaluators.claims import key_name, points_of
+from retro.present.page.labels import reason_text
 from retro.report.evaluators.claims import ANY
 
 if TYPE_CHECKING:
@@ -145,8 +146,7 @@ def page_of_calibration(agent: str, rows: Sequence[CalibrationRow]) -> Page:
         "Calibration",
         agent,
         "what its stated confidence was worth",
-        _widest(rows),
-        "Each claim is judged by what had resolved before it was made.",
+        *_widest(rows),
         "plain",
         (),
         alarms,
@@ -190,13 +190,19 @@ def _confidences(rows: Sequence[CalibrationRow]) -> Table:
     return Table(columns, cells, note=note)
 
 
-def _widest(rows: Sequence[CalibrationRow]) -> str:
-    """What the confidence of the category with most samples was worth, in a few words."""
+def _widest(rows: Sequence[CalibrationRow]) -> tuple[str, str]:
+    """What the confidence of the category with most samples was worth, in a few words, and what that rests on."""
     row = max(rows, key=lambda each: each.n, default=None)
-    if row is None or row.ece_raw is None:
-        return "Nothing stated"
+    if row is None:
+        return "Nothing stated", ""
     error, how = (row.ece_calibrated, "corrected") if row.calibrated else (row.ece_raw, "as stated")
-    return f"Off by {percent(error)} {how}"
+    few = reason_text(row.reasons, "alarm")
+    title = "Too little is known" if few else f"Off by {percent(error)} {how}"
+    name = key_name(row.category, row.regime)
+    return (
+        title,
+        f"{name}: {few or f'n {row.n:,}'}. Each claim is judged by what had resolved before it was made.",
+    )
 
 
 class EpochLine(NamedTuple):
