@@ -86,10 +86,10 @@ def _reasons(lives: EnteredLives, *, has_search: bool) -> dict[str, str]:
     unmarked = sum(not len(line.at) for line in lives.marks)
     if unmarked:
         reasons["marks"] = (
-            f"{unmarked} of {len(lives)} have no mark between entry and exit: no exit rule can act on them"
+            f"{unmarked:,} of {len(lives):,} have no mark between entry and exit: no exit rule can act on them"
         )
     if lives.unpriced:
-        reasons["positions"] = f"{lives.unpriced} open without a price since their entry are left out"
+        reasons["positions"] = f"{lives.unpriced:,} open without a price since their entry are left out"
     return reasons
 
 
