@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
+from contextlib import redirect_stdout
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,9 +21,12 @@ import playbook
 from retro.config import load
 from retro.journal import FIELDS, check
 from retro.report import PositionRetrospective, RetrospectiveReport
-from tests.worlds.commands import checkout, process, round_trip
+from retro.surface.cli.main import run
+from tests.worlds.commands import Demo, demo, environment, round_trip
 from tests.worlds.freqtrade_databases import Order, Trade, write
 from tests.worlds.places import ROOT
+
+__all__ = ["demo"]
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md")) + [
@@ -86,12 +92,15 @@ def typed(command: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def session(
-    tmp_path_factory: pytest.TempPathFactory, postgres_server: str
-) -> dict[str, tuple[int, str, str]]:
+def place(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the repository in which somebody has seen the demo."""
+    return Path(shutil.copytree(demo.place, tmp_path_factory.mktemp("readme") / "copy", symlinks=True))
+
+
+@pytest.fixture(scope="module")
+def session(place: Path, postgres_server: str) -> dict[str, tuple[int, str, str]]:
     """Every command, typed into one shell in a copy of the repository, with its exit code, output and messages."""
-    place = tmp_path_factory.mktemp("readme") / "copy"
-    env = checkout(place)
+    env = environment(place)
     user_s_files(place)
     for block in re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE):
         subprocess.run([sys.executable, "-c", block], cwd=place, env=env, check=True)
@@ -121,6 +130,16 @@ def test_every_command_of_the_readme_runs_and_prints_what_it_shows(
         assert line in printed, f"the README shows a line that is not printed; copy it anew: {line!r}"
         assert printed.index(line) >= place, f"the README shows lines in another order: {line!r}"
         place = printed.index(line)
+
+
+def test_a_second_demo_gives_the_same_bytes(
+    demo: Demo, place: Path, session: dict[str, tuple[int, str, str]]
+) -> None:
+    assert session["make demo"] == (0, demo.out, "")
+    documents = sorted((demo.place / "demo").glob("*.json"))
+    assert len(documents) == 3
+    for document in documents:
+        assert (place / "demo" / document.name).read_bytes() == document.read_bytes()
 
 
 def test_the_first_screen_says_what_it_is_and_shows_it() -> None:
@@ -161,7 +180,8 @@ def test_every_command_that_a_page_names_exists(page: Path) -> None:
 
 @cache
 def _is_command(*words: str) -> bool:
-    return process(*words, "--help").code == 0
+    with redirect_stdout(StringIO()):
+        return run([*words, "--help"]) == 0
 
 
 def test_the_page_of_the_house_names_every_room() -> None:

@@ -39,15 +39,11 @@ def installed(tmp_path: Path) -> Installed:
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place / "dist")]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = (place / "dist").glob("*.whl")
-    subprocess.run([sys.executable, "-m", "venv", str(place / "env")], check=True, capture_output=True)
-    pip = [
-        str(place / "env" / "bin" / "python"),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-    ]
+    create = [sys.executable, "-m", "venv", "--without-pip", str(place / "env")]
+    subprocess.run(create, check=True, capture_output=True)
+    # by our pip, into its environment; compiled is what is imported, as it is imported
+    pip = [sys.executable, "-m", "pip", "--python", str(place / "env" / "bin" / "python"), "install"]
+    pip += ["--quiet", "--disable-pip-version-check", "--no-compile"]
     for words in (["--require-hashes", "-r", str(ROOT / "requirements.lock")], ["--no-deps", str(wheel)]):
         done = subprocess.run([*pip, *words], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-2000:]

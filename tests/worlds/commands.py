@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -126,14 +127,51 @@ def round_trip(
     )  # fmt: skip
 
 
-def checkout(place: Path) -> dict[str, str]:
-    """A copy of the repository at `place` that uses our environment; gives the environment to run its commands in."""
-    leave = shutil.ignore_patterns(".*_cache", ".git", ".venv", ".hypothesis", "__pycache__", "demo", "*.db*")
+def checkout(place: Path) -> None:
+    """A copy of the repository at `place`, without its tests, that uses our environment."""
+    leave = shutil.ignore_patterns(".*_cache", ".git", ".venv", ".hypothesis", "tests", "demo", "*.db*")
     shutil.copytree(ROOT, place, ignore=leave)
     (place / ".venv").symlink_to(sys.prefix)
     compiled = [sys.executable, "-m", "compileall", "-q", "retro", "memory", "playbook"]
     subprocess.run(compiled, cwd=place, check=True)
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("RETRO_", "MAKE"))
-    }
-    return {**environment, "PYTHONPATH": str(place), "PYTHON": sys.executable}
+
+
+def environment(place: Path) -> dict[str, str]:
+    """What to run the commands of a checkout in."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("RETRO_", "MAKE"))}
+    return {**own, "PYTHONPATH": str(place), "PYTHON": sys.executable}
+
+
+class Demo(NamedTuple):
+    """What `make demo` printed, and the checkout it was made in: to be read only."""
+
+    place: Path
+    out: str
+    err: str
+
+    def file(self, name: str) -> str:
+        return (self.place / "demo" / name).read_text(encoding="utf-8")
+
+    def document(self, name: str) -> Any:
+        return json.loads(self.file(name))
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """`make demo` in a checkout, its environment taken as built: once for all workers of a run."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "demo"
+    folder.mkdir(exist_ok=True)
+    place, out, err = folder / "copy", folder / "out", folder / "err"
+    with (folder / "lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        if not err.exists():
+            checkout(place)
+            made = subprocess.run(
+                ["make", "-o", ".venv/runtime.stamp", "demo"],
+                cwd=place, env=environment(place), capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            assert made.returncode == 0, made.stderr
+            out.write_text(made.stdout)
+            err.write_text(made.stderr)
+    return Demo(place, out.read_text(), err.read_text())
