@@ -1,4 +1,4 @@
-"""An operator's years: hundreds of agents on one PostgreSQL, a bot of two years on SQLite; nothing is lost on the way."""
+"""An operator's years: a hundred agents on one PostgreSQL, a bot of two years on SQLite; nothing is lost on the way."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def a_week(agent: str, week: int, price: float) -> list[dict[str, Any]]:
     return [*(first if week == 0 else []), *events]
 
 
-def test_hundreds_of_agents_are_operated_for_two_years(postgres_url: str, tmp_path: Path) -> None:
+def test_a_hundred_agents_are_operated_for_two_years(postgres_url: str, tmp_path: Path) -> None:
     """Most tell what they own and fall silent, five trade on. Knocked each half-year; forgotten, renamed, merged, moved."""
     store = open_store(postgres_url)
     world = World(store, tmp_path, at=MONDAY + WEEK + HOUR, configuration=WEEKS_ALONE, files=True)
-    names = [f"bot-{n:04}" for n in range(300)]
-    active = names[::60]
+    names = [f"bot-{n:04}" for n in range(100)]
+    active = names[::20]
     gains = {name: int(name[4:]) % 7 - 3 for name in active}
     silent = [line("equity", f"{name}-e", MONDAY, name, value=1000) for name in set(names) - {*active}]
     world.tell([*silent, *(event for name in active for event in a_week(name, 0, 2000 + gains[name]))])
