@@ -44,6 +44,8 @@ DASH: Final = "–"  # noqa: RUF001  a dash, not a minus: nothing is there
 
 _DUST: Final = 5e-10
 _HUGE: Final = 1e12
+_WEEKS_FROM: Final = 8
+"""So many weeks are no longer counted in days."""
 _FINE_TO_THE_CENT: Final = frozenset(
     {"DAI", "FRAX", "EUR", "GBP", "CHF", "EURC", "EURS", "AUD", "CAD", "JPY"}
 )
@@ -194,7 +196,7 @@ def count(n: int, singular: str, plural: str | None = None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """A length of time in its largest fitting unit: 45 s, 75 min, 6.5 h, 7.2 d."""
+    """A length of time in its largest fitting unit: 45 s, 75 min, 6.5 h, 7.2 d, 37 weeks."""
     if seconds is None:
         return DASH
     if finite(seconds) < 90:
@@ -203,7 +205,9 @@ def duration(seconds: float | None) -> str:
         return f"{seconds / 60:.0f} min"
     if seconds < 48 * 3600:
         return f"{_trimmed(f'{seconds / 3600:.1f}', 0)} h"
-    return f"{_trimmed(f'{seconds / 86400:,.1f}', 0)} d"
+    if seconds < _WEEKS_FROM * 7 * 86400:
+        return f"{_trimmed(f'{seconds / 86400:,.1f}', 0)} d"
+    return f"{seconds / (7 * 86400):,.0f} weeks"
 
 
 def _at(instant: str) -> datetime:

@@ -17,6 +17,8 @@ __all__ = [
     "ClosedMoney",
     "LifeSign",
     "MindChange",
+    "MonthDay",
+    "MonthMoney",
     "NextReview",
     "OwnerWish",
     "ReversedLife",
@@ -25,7 +27,7 @@ __all__ = [
     "TodayReport",
 ]
 
-RipeningKind = Literal["rule", "exit", "shadow", "hypothesis"]
+RipeningKind = Literal["rule", "exit", "prediction", "shadow", "hypothesis", "experiment"]
 
 
 class LifeSign(Document):
@@ -119,6 +121,25 @@ class NextReview(Document):
     reasons: Reasons = Field(default={})
 
 
+class MonthDay(Document):
+    """A day of the month: what positions that closed on it made, and that summed up since the first."""
+
+    date: str
+    closed: int
+    pnl: float
+    so_far: float
+
+
+class MonthMoney(Document):
+    """The month of today, day by day up to today, of agents that count in one currency."""
+
+    currency: str
+    closed: int
+    pnl: float
+    against_nothing: float
+    days: list[MonthDay]
+
+
 class TodayReport(Document):
     """Everything an owner wants to know in the morning, of all agents or of one; read off what is stored."""
 
@@ -140,6 +161,7 @@ class TodayReport(Document):
     minds_omitted: int
     ripening: list[RipeningRow]
     ripening_omitted: int
+    month: MonthMoney | None
     rows: list[AgentWeek]
     omitted: int
     next_review: NextReview

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from playbook.amendment import Amendment, Grounds
+from retro.store import proposals
+from retro.store.database import open_store
 from tests.worlds.places import ROOT
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -73,6 +77,14 @@ def hostile(line: str) -> str:
     return json.dumps(event)
 
 
+def propose(database: str) -> None:
+    """A change of a rule, every word of which is an attack."""
+    old, new = (f"- H-7 [{share}] {ATTACK}" for share in ("0.62", "0.53"))
+    amendment = Amendment("set_confidence", ATTACK, old, new, Grounds({"role": ATTACK}, ATTACK))
+    with closing(open_store(database)) as store, store.write() as conn:
+        proposals.suggest(conn, "mallory", [amendment], 0, 0)
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     executable()
@@ -82,6 +94,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     retro = [sys.executable, "-m", "retro", "--db", "mirror.db"]
     for words in (("ingest", "journal", "both.jsonl"), ("run", "--once")):
         subprocess.run([*retro, *words], cwd=folder, check=True, capture_output=True)
+    propose(str(folder / "mirror.db"))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -11,6 +11,7 @@ from tests.browser.conftest import Owner, paths_of
 
 LIFE = "/p/harbor-3/p-1"
 WEEK = "/r/harbor-3.weekly.2026-W10"
+RECALL = "/memory/mallory/recall?context=%7B%7D"
 SCREENS = (
     "/",
     "/reviews",
@@ -28,7 +29,7 @@ FORMATS = (".json", ".txt", ".md", ".csv")
 def test_a_crawl_of_all_ways_is_silent_and_runs_nothing_of_an_agent(owner: Owner) -> None:
     page = owner.open("/")
     visited: set[str] = set()
-    waiting = {"/"}
+    waiting = {"/", RECALL}
     while waiting:
         address = min(waiting)
         visited.add(address)
@@ -39,7 +40,9 @@ def test_a_crawl_of_all_ways_is_silent_and_runs_nothing_of_an_agent(owner: Owner
             assert page.locator("main img, main script, main [onerror]").count() == 0, address
             waiting |= paths_of(page)
         waiting -= visited
-    assert {"/", LIFE, WEEK, "/service"} <= visited
+    assert {"/", LIFE, WEEK, "/service", RECALL} <= visited
+    assert any(address.startswith("/proposals/") for address in visited)
+    assert any(address.startswith("/r/mallory.") and "/explain?" in address for address in visited)
     assert any("mallory" in address and "%2F" in address for address in visited), (
         "no life of the hostile agent was reached"
     )

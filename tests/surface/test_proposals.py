@@ -76,10 +76,11 @@ def test_an_agent_without_a_playbook_is_proposed_a_new_file(retro: Retro, home: 
 def test_status_shows_the_whole_address_and_what_would_prove_it_wrong(retro: Retro, home: Path) -> None:
     words = configure(home, '[agent.bot]\nplaybook = "rules/BOOK.md"\n', lives.BOOK.encode())
     address = retro(*words, "pr").out.strip()
-    head, where, wrong = retro(*words, "status").out.splitlines()
-    assert head.split() == ["open", "bot", "H-1:", "demote"]
-    assert where.strip() == address
-    assert wrong.strip() == "wrong if later entry citations speak for it at 10 to 1"
+    (row,) = retro(*words, "status", "--json").data
+    printed = retro(*words, "status").out.splitlines()
+    assert f"  {row['id']}  bot    open   H-1: demote" in printed
+    assert f"  - {address}" in printed
+    assert f"  - {row['id']} is wrong if later entry citations speak for it at 10 to 1" in printed
 
 
 def test_an_owner_answers_at_the_terminal_and_on_the_screen_what_no_request_asks(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from retro.present.references import Reference
     from retro.present.widths import Line
 
-__all__ = ["lines_of", "text_of"]
+__all__ = ["block_lines", "lines_of", "text_of"]
 
 _INDENT: Final = "  "
 _DAYS: Final = 31
@@ -83,7 +83,7 @@ def _section(section: Section, width: int) -> list[Line]:
     ]
     titled = len(lines)
     for i, block in enumerate(section.blocks):
-        drawn = _block(block, width)
+        drawn = block_lines(block, width)
         if (
             len(lines) > titled
             and drawn
@@ -94,7 +94,8 @@ def _section(section: Section, width: int) -> list[Line]:
     return lines
 
 
-def _block(block: Block, width: int) -> list[Line]:
+def block_lines(block: Block, width: int) -> list[Line]:
+    """One block as lines of at most `width` columns."""
     match block:
         case FigureList():
             return _facts(block.rows, width)
@@ -152,7 +153,7 @@ def _hung(
 
 
 def _prose(block: Prose, width: int) -> list[Line]:
-    label = [line(_INDENT, (block.label, "strong"))] if block.label else []
+    label = [line(_INDENT, (text, "strong")) for text in wrap(block.label, width - 2) if text]
     return [*label, *(line(_INDENT, (text, block.tone)) for text in wrap(block.text, width - 2))]
 
 

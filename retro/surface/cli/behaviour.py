@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,27 +17,9 @@ from retro.surface.cli.memory import (
     instant_of,
     situation_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory import Belief
+from retro.surface.cli.pages import PageFormat, PageOutput, answer
 
 __all__ = ["add_to"]
-
-_SHARES = frozenset(
-    {"confidence", "risk_appetite", "drawdown", "drawdown_state", "win_rate", "kelly", "stability"}
-    | {"entry_timing", "exit_timing"}
-)
-_EQUITIES = frozenset({"equity", "peak_equity"})
-_UNITS = {
-    "window": " trades",
-    "drawdown_state": " of what is tolerated",
-    "kelly": " of equity at one R",
-    "mean_r": " R",
-    "disposition": ", losers held / winners held",
-    "loss_aversion": ", median loss / median win",
-}
 
 
 def add_to(parent: typer.Typer) -> None:
@@ -49,7 +31,9 @@ def add_to(parent: typer.Typer) -> None:
     parent.command("plans")(plans)
 
 
-def state(agent: AgentName = None, as_of: AsOf = None) -> None:
+def state(
+    agent: AgentName = None, as_of: AsOf = None, form: PageFormat = "text", output: PageOutput = None
+) -> None:
     """How the agent stands: confidence, drawdown, streaks, appetite for risk, and whether it is halted.
 
     Example: retro state --agent sample
@@ -57,14 +41,12 @@ def state(agent: AgentName = None, as_of: AsOf = None) -> None:
     from retro.app.questions import behaviour
     from retro.app.questions.document import document_of
     from retro.app.questions.experience import MemoryQuestion
+    from retro.present.page.screens.behaviour import state_page
 
     experience = experience_of()
     name = experience.agent(agent)
     document = document_of(behaviour.state(experience, MemoryQuestion(agent=name, as_of=instant_of(as_of))))
-    if call.json:
-        call.out_json(document)
-        return
-    _print_figures(document, skip=("agent", "history", "reasons"), currency=_currency(name))
+    answer(document, lambda: state_page(name, document, _currency(name)), form, output)
 
 
 def _currency(name: str) -> str:
@@ -78,7 +60,12 @@ def _currency(name: str) -> str:
 
 
 def habits(
-    agent: AgentName = None, strategy: Strategy = None, symbol: Symbol = None, as_of: AsOf = None
+    agent: AgentName = None,
+    strategy: Strategy = None,
+    symbol: Symbol = None,
+    as_of: AsOf = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """What the agent does again and again, with each strategy and symbol, and what comes of it.
 
@@ -86,23 +73,19 @@ def habits(
     """
     from retro.app.questions import behaviour
     from retro.app.questions.document import documents_of
+    from retro.present.page.screens.behaviour import habits_page
 
     experience = experience_of()
     name = experience.agent(agent)
     question = behaviour.HabitsQuestion(agent=name, as_of=instant_of(as_of), strategy=strategy, symbol=symbol)
     documents = documents_of(behaviour.habits(experience, question))
-    if call.json:
-        call.out_json(documents)
-    elif not documents:
-        call.say(f"{name} has no habits yet: no closed trade is remembered")
-    for document in () if call.json else documents:
-        call.out(f"{document['strategy'] or 'no strategy'} on {document['symbol'] or 'no symbol'}")
-        # `drift` is the sentence: what was tested, said exactly
-        figures = document | {"drift": document["drift"]["words"]}
-        _print_figures(figures, skip=("agent", "strategy", "symbol", "reasons"))
+    nothing = "" if documents else f"{name} has no habits yet: no closed trade is remembered"
+    answer(documents, lambda: habits_page(name, documents), form, output, nothing)
 
 
-def beliefs(agent: AgentName = None, as_of: AsOf = None) -> None:
+def beliefs(
+    agent: AgentName = None, as_of: AsOf = None, form: PageFormat = "text", output: PageOutput = None
+) -> None:
     """What the agent may believe of its own trades, each with its conditions and its evidence.
 
     Example: retro beliefs --agent sample --json
@@ -110,32 +93,18 @@ def beliefs(agent: AgentName = None, as_of: AsOf = None) -> None:
     from retro.app.questions import behaviour
     from retro.app.questions.document import documents_of
     from retro.app.questions.experience import MemoryQuestion
+    from retro.present.page.screens.behaviour import beliefs_page
 
     experience = experience_of()
     name = experience.agent(agent)
     belief_rows = behaviour.beliefs(experience, MemoryQuestion(agent=name, as_of=instant_of(as_of)))
-    if call.json:
-        call.out_json(documents_of(belief_rows))
-    elif not belief_rows:
-        call.say(
-            f"{name} has no beliefs yet: they need a pattern of ten outcomes or more that luck cannot explain, or somebody who seeds them"
-        )
-    for belief in () if call.json else belief_rows:
-        call.out(_plain(f"{belief.probability:.0%}  {belief.proposition}  ({_evidence(belief)})"))
-
-
-def _evidence(belief: Belief) -> str:
-    """How much it rests on; what an induced belief was made of cannot bear it out."""
-    from retro.figures import count
-
-    text = f"{count(belief.evidence, 'outcome')}, {belief.source}"
-    after = belief.confirmed_after + belief.contradicted_after
-    if belief.source != "induced":
-        return text
-    return (
-        f"{text}; since then {belief.confirmed_after} of {after} bear it out"
-        if after
-        else f"{text}; not tested since"
+    nothing = f"{name} has no beliefs yet: they need a pattern of ten outcomes or more that luck cannot explain, or somebody who seeds them"
+    answer(
+        documents_of(belief_rows),
+        lambda: beliefs_page(name, belief_rows),
+        form,
+        output,
+        "" if belief_rows else nothing,
     )
 
 
@@ -146,6 +115,8 @@ def markers(
         typer.Option("--context", metavar="JSON", help="those most like it first  [default: newest]"),
     ] = None,
     as_of: AsOf = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """Situations that felt better than they were, or were left at the wrong moment, as reviews found out.
 
@@ -153,6 +124,7 @@ def markers(
     """
     from retro.app.questions import behaviour
     from retro.app.questions.document import documents_of
+    from retro.present.page.screens.behaviour import markers_page
 
     experience = experience_of()
     name = experience.agent(agent)
@@ -161,13 +133,11 @@ def markers(
         context=None if context is None else situation_of(experience, context),
         as_of=instant_of(as_of),
     )
-    documents = documents_of(behaviour.markers(experience, question))
-    if call.json:
-        call.out_json(documents)
-    elif not documents:
-        call.say(f"{name} has no markers: no review found a decision that felt better than it was")
-    else:
-        _print_markers(documents, _unit(name))
+    rows = behaviour.markers(experience, question)
+    nothing = (
+        "" if rows else f"{name} has no markers: no review found a decision that felt better than it was"
+    )
+    answer(documents_of(rows), lambda: markers_page(name, rows, _unit(name)), form, output, nothing)
 
 
 def _unit(name: str) -> str:
@@ -184,23 +154,12 @@ def _unit(name: str) -> str:
     return units[settings.options.rules.unit]
 
 
-def _print_markers(documents: Sequence[dict[str, Any]], unit: str) -> None:
-    call.out("Marker      Sure  Judged      Decision, and the situation it was made in")
-    for marker in documents:
-        where = ", ".join(f"{field} {value}" for field, value in marker["context"].items())
-        sure = f"{marker['outcome']:<10}  {marker['confidence']:>4.0%}"
-        call.out(
-            _plain(f"{sure}  {marker['at'][:10]}  {marker['episode']}  {where or 'no situation was stated'}")
-        )
-    is_in_unit = all(marker["scale"] == 1.0 for marker in documents)
-    size = f"10 {unit}" if is_in_unit else "10 usual outcomes of the agent"
-    call.say(f"Regret: lost to doing nothing; MissedExit: left at the wrong moment; 100% from {size} up")
-
-
 def plans(
     agent: AgentName = None,
     as_of: AsOf = None,
     alive: Annotated[bool, typer.Option("--alive", help="only those that may still fire")] = False,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """The agent's plans: what it means to do when a situation comes, and how that went.
 
@@ -208,6 +167,7 @@ def plans(
     """
     from retro.app.questions import plans as subject
     from retro.app.questions.document import documents_of
+    from retro.present.page.screens.behaviour import plans_page
 
     experience = experience_of()
     name = experience.agent(agent)
@@ -216,48 +176,5 @@ def plans(
         agent=name, as_of=time.time_ns() // 1000 if at is None else at, alive=alive
     )
     standings = subject.plans(experience, question)
-    if call.json:
-        call.out_json(documents_of(standings))
-    elif not standings:
-        call.say(f"{name} has no plans")
-    for standing in () if call.json else standings:
-        plan = standing.plan
-        call.out(_plain(f"{standing.status:<9}  {plan.id}  {plan.action['type']}: {plan.reasoning}"))
-
-
-def _plain(text: str) -> str:
-    from retro.safe import plain_text
-
-    return plain_text(text)
-
-
-def _print_figures(figures: dict[str, Any], *, skip: Sequence[str], currency: str = "") -> None:
-    """One figure a line, with its unit; one that is not known says why."""
-    reasons = figures["reasons"]
-    names = [name for name in figures if name not in skip]
-    labels = {name: name.replace("_hold_s_", "_hold_").replace("_", " ") for name in names}
-    width = max(map(len, labels.values()))
-    for name in names:
-        text = _figure_text(name, figures[name], currency)
-        if figures[name] is None:
-            text = f"unknown: {reasons[name]}" if name in reasons else "none"
-        call.out(_plain(f"  {labels[name]:<{width}}  {text}"))
-
-
-def _figure_text(name: str, value: Any, currency: str) -> str:
-    """A figure as people read it: shares in percent, times as times, money with its currency."""
-    from retro.figures import duration, interval, money_of, percent, ratio
-
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        return interval(*value)
-    if not isinstance(value, float):
-        return f"{value}{_UNITS.get(name, '')}"
-    if name in _SHARES:
-        return percent(value, 1) + _UNITS.get(name, "")
-    if name in _EQUITIES:
-        return money_of(currency, [value]).amount(value)
-    if "_hold_s_" in name:
-        return duration(value)
-    return ratio(value) + _UNITS.get(name, "")
+    nothing = "" if standings else f"{name} has no plans"
+    answer(documents_of(standings), lambda: plans_page(name, standings), form, output, nothing)

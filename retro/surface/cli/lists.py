@@ -10,24 +10,17 @@ import typer
 from retro.app.questions.bounds import EVERYTHING, ListBounds
 from retro.errors import UsageError
 from retro.surface.cli.context import call
-from retro.surface.cli.screen import (
-    After,
-    Limit,
-    Newest,
-    Where,
-    print_rows,
-    screen_rows,
-    selected,
-    show_table,
-)
+from retro.surface.cli.pages import PageFormat, PageOutput, write_parts
+from retro.surface.cli.screen import After, Limit, Newest, RowList, Where, print_list, print_rows, selected
 
 if TYPE_CHECKING:
-    from retro.app.questions.bounds import ListPart
+    from pathlib import Path
+
     from retro.app.settlement.settings import AgentSettings
+    from retro.model import Fault
     from retro.report.overviews import PositionOverview
     from retro.store.conditions import Selection
     from retro.store.facts.agents import Agent
-    from retro.store.facts.faults import NumberedFault
     from retro.store.facts.rulings import Ruling
 
 __all__ = ["add_to", "show_faults"]
@@ -54,7 +47,8 @@ def add_to(parent: typer.Typer) -> None:
 def positions(
     context: typer.Context,
     agent: AgentName = None,
-    form: Annotated[str, typer.Option("--format", metavar="text|csv|json")] = "text",
+    form: Annotated[str, typer.Option("--format", metavar="text|csv|json|md|html")] = "text",
+    output: PageOutput = None,
     where: Where = "",
     sort: Annotated[
         str,
@@ -73,8 +67,8 @@ def positions(
     if context.invoked_subcommand is not None:
         return
     form = "json" if call.json else form
-    if form not in {"text", "csv", "json"}:
-        raise UsageError("--format takes text, csv or json")
+    if form not in {"text", "csv", "json", "md", "html"}:
+        raise UsageError("--format takes text, csv, json, md or html")
     from retro.app.questions.lists.filters import POSITIONS
 
     if sort and newest:
@@ -83,13 +77,14 @@ def positions(
     agent_record = call.agent(agent)
     settings = call.settings(agent_record)
     if form == "csv":
-        _write_spreadsheet(agent_record, settings, bounds, selection)
+        _write_spreadsheet(agent_record, settings, bounds, selection, output)
     else:
-        _list_positions(agent_record, settings, bounds, selection, as_json=form == "json")
+        listed = _position_list(agent_record, settings, selection)
+        print_list(listed, bounds, form, output, lambda: _no_position(agent_record, bounds, selection))
 
 
 def _write_spreadsheet(
-    agent: Agent, settings: AgentSettings, bounds: ListBounds, selection: Selection
+    agent: Agent, settings: AgentSettings, bounds: ListBounds, selection: Selection, output: Path | None
 ) -> None:
     from retro.app.questions.lists.spreadsheet import COLUMNS, spreadsheet_part
     from retro.present.sheet import sheet_lines
@@ -98,40 +93,36 @@ def _write_spreadsheet(
         lambda part: spreadsheet_part(call.store, agent, settings, part, selection),
         bounds,
         lambda row: str(row[0]),
-        lambda rows: call.out_parts(sheet_lines(COLUMNS, rows)),
+        lambda rows: write_parts(sheet_lines(COLUMNS, rows), output),
     )
 
 
-def _list_positions(
-    agent: Agent, settings: AgentSettings, bounds: ListBounds, selection: Selection, *, as_json: bool
-) -> None:
+def _position_list(agent: Agent, settings: AgentSettings, selection: Selection) -> RowList[PositionOverview]:
     from retro.app.questions import positions as subject
+    from retro.present.page.screens.pages import positions_page
 
-    def read(part: ListBounds) -> ListPart[PositionOverview]:
-        return subject.positions(call.store, agent, settings, part, selection)
+    def count() -> int:
+        return subject.count_positions(call.store, agent, selection)
 
-    if as_json:
-        print_rows(
-            read,
-            bounds,
-            lambda row: row.name,
-            lambda rows: call.out_json_rows(row.document() for row in rows),
-        )
-        return
-    rows = screen_rows(
-        read, bounds, lambda: subject.count_positions(call.store, agent, selection), "positions"
+    return RowList(
+        "positions",
+        lambda part: subject.positions(call.store, agent, settings, part, selection),
+        count,
+        lambda row: row.name,
+        lambda row: row.document(),
+        lambda rows: positions_page(rows, count(), agent.name, settings.base_currency, behind=False),
     )
-    if rows:
-        from retro.present.page.screens.lists import positions_table
 
-        show_table(positions_table(rows, settings.base_currency))
-    elif bounds.after is None and selection.where:
-        total = subject.count_positions(call.store, agent)
-        call.say(f"none of the {total:,} positions of {agent.name} is so")
-    elif bounds.after is None:
-        call.say(f"agent {agent.name} has no positions yet")
-    else:
-        call.say(f"no position follows {bounds.after}")
+
+def _no_position(agent: Agent, bounds: ListBounds, selection: Selection) -> str:
+    """Why a list of positions is empty."""
+    from retro.app.questions.positions import count_positions
+
+    if bounds.after is not None:
+        return f"no position follows {bounds.after}"
+    if not selection.where:
+        return f"agent {agent.name} has no positions yet"
+    return f"none of the {count_positions(call.store, agent):,} positions of {agent.name} is so"
 
 
 @positions_app.command("confirm")
@@ -176,33 +167,47 @@ def faults(
     limit: Limit = None,
     after: After = None,
     newest: Newest = False,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """List foreign rows that could not be used, and why.
 
     Example: retro faults --agent my-agent
     """
-    show_faults(agent, ListBounds(limit, after, newest))
+    show_faults(agent, ListBounds(limit, after, newest), form, output)
 
 
-def show_faults(agent: str | None = None, bounds: ListBounds = EVERYTHING) -> None:
+def show_faults(
+    agent: str | None = None,
+    bounds: ListBounds = EVERYTHING,
+    form: str = "text",
+    output: Path | None = None,
+) -> None:
     """Print the kept faults, or those of one agent."""
     from retro.app.questions import faults as subject
+    from retro.present.page.screens.records import faults_page
     from retro.safe import plain_text
 
-    def read(part: ListBounds) -> ListPart[NumberedFault]:
-        return subject.faults(call.store, part, agent)
+    listed = RowList(
+        "faults",
+        lambda part: subject.faults(call.store, part, agent),
+        lambda: subject.count_faults(call.store, agent),
+        lambda row: str(row.number),
+        lambda row: subject.fault_document(row.fault),
+        lambda rows: faults_page([row.fault for row in rows], subject.count_faults(call.store, agent), agent),
+        lambda rows: "".join(f"{plain_text(_fault_line(row.fault))}\n" for row in rows),
+    )
+    bare = "no faults: everything that was ingested could be used"
+    print_list(
+        listed,
+        bounds,
+        form,
+        output,
+        lambda: bare if bounds.after is None else f"no fault follows {bounds.after}",
+    )
 
-    if call.json:
-        print_rows(
-            read,
-            bounds,
-            lambda row: str(row.number),
-            lambda rows: call.out_json_rows(subject.fault_document(row.fault) for row in rows),
-        )
-        return
-    rows = screen_rows(read, bounds, lambda: subject.count_faults(call.store, agent), "faults")
-    for _, fault in rows:
-        place = fault.where if fault.line is None else f"{fault.where}:{fault.line}"
-        call.out(plain_text(f"{place}: {fault.reason}"))
-    if not rows and bounds.after is None:
-        call.say("no faults: everything that was ingested could be used")
+
+def _fault_line(fault: Fault) -> str:
+    """Place and reason on one line, as an editor goes to it."""
+    place = fault.where if fault.line is None else f"{fault.where}:{fault.line}"
+    return f"{place}: {fault.reason}"

@@ -11,12 +11,9 @@ import typer
 from retro.errors import UsageError
 from retro.periods import DAY
 from retro.surface.cli.context import call, instant
-from retro.surface.cli.screen import print_items
+from retro.surface.cli.pages import PageFormat, PageOutput, answer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from memory import Hit
     from retro.app.experience.imports import ImportResult
     from retro.app.questions.experience import Experience
 
@@ -153,6 +150,8 @@ def recall(
         str | None,
         typer.Option("--with", metavar="library", help="texts of the library beside them, as context"),
     ] = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """Recall past decisions like this situation, weighted by how they turned out, best first.
 
@@ -160,6 +159,7 @@ def recall(
     """
     from retro.app.questions import recall as subject
     from retro.app.questions.document import documents_of
+    from retro.present.page.screens.memory import recall_page
 
     experience = experience_of()
     name = experience.agent(agent)
@@ -182,26 +182,14 @@ def recall(
     texts = subject.beside(experience, question, now=time.time_ns() // 1000) if with_ is not None else None
     if texts is not None and texts.note is not None:
         call.say(f"note: {texts.note}")
-    if call.json:
-        items = [] if texts is None else [{"type": "item", **document} for document in texts.list_document()]
-        call.out_json([*documents_of(hits), *items])
-        return
-    if not hits:
-        call.say(f"{name} remembers nothing like it")
-    _print_hits(hits)
-    if texts is not None:
-        print_items(texts.hits)
-
-
-def _print_hits(hits: Sequence[Hit]) -> None:
-    from retro.safe import plain_text
-
-    for place, hit in enumerate(hits, 1):
-        label = " ".join(
-            str(hit.memory[name]) for name in ("direction", "symbol", "strategy") if hit.memory.get(name)
-        )
-        call.out(plain_text(f"{place:>3}. {hit.score:.3f}  {hit.id}  {label}".rstrip()))
-        call.out(plain_text(f"     {hit.reason}"))
+    items = [] if texts is None else [{"type": "item", **document} for document in texts.list_document()]
+    answer(
+        [*documents_of(hits), *items],
+        lambda: recall_page(name, context, hits, () if texts is None else texts.hits),
+        form,
+        output,
+        "" if hits or items else f"{name} remembers nothing like it",
+    )
 
 
 def kelly(
@@ -210,6 +198,8 @@ def kelly(
     strategy: Strategy = None,
     symbol: Symbol = None,
     as_of: AsOf = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """What share of equity to put at one R in this situation: advisory, and "unknown" where nothing is known.
 
@@ -217,6 +207,7 @@ def kelly(
     """
     from retro.app.questions import recall as subject
     from retro.app.questions.document import document_of
+    from retro.present.page.screens.behaviour import kelly_page
 
     experience = experience_of()
     name = experience.agent(agent)
@@ -228,9 +219,4 @@ def kelly(
         symbol=symbol,
     )
     advice = subject.kelly(experience, question)
-    if call.json:
-        call.out_json(document_of(advice))
-        return
-    fraction = advice.fraction
-    call.out("unknown" if fraction is None else f"{fraction:.2%} of equity at one R")
-    call.out(advice.why if fraction is None else f"{advice.why}; {advice.effective_n:.1f} effective outcomes")
+    answer(document_of(advice), lambda: kelly_page(name, context, advice), form, output)

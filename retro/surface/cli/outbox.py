@@ -12,13 +12,14 @@ import typer
 from retro.app.questions.bounds import EVERYTHING, ListBounds
 from retro.errors import BusyError, RetroError, UnknownError
 from retro.surface.cli.context import call
-from retro.surface.cli.screen import After, Limit, Newest, print_rows, screen_rows
+from retro.surface.cli.pages import PageFormat, write_out, write_page
+from retro.surface.cli.screen import After, Limit, Newest, RowList, list_text, print_list, screen_rows
 from retro.surface.cli.service import orders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from retro.app.questions.bounds import ListPart
+    from retro.present.page.blocks import Page
     from retro.store.jobs.outbox import Delivery
 
 __all__ = ["add_to"]
@@ -45,53 +46,53 @@ def deliver(
         ),
     ] = "",
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="where a preview goes")
-    ] = Path(),
+        Path | None,
+        typer.Option("-o", "--output", metavar="PATH", help="the folder of a preview, or the list's file"),
+    ] = None,
     limit: Limit = None,
     after: After = None,
     newest: Newest = False,
+    form: PageFormat = "text",
 ) -> None:
     """List the messages: pending, sending, sent, failed. The service sends; here you look and send again.
 
     Example: retro deliver --resend my-agent.weekly.2026-W47
     """
     if preview:
-        _preview(preview, output)
+        _preview(preview, output or Path())
     elif resend:
         _resend(resend)
     else:
-        _list(ListBounds(limit, after, newest))
+        _list(ListBounds(limit, after, newest), form, output)
 
 
-def _list(bounds: ListBounds) -> None:
-    from retro.app.questions.deliveries import count_deliveries, deliveries, delivery_document
+def _list(bounds: ListBounds, form: str, output: Path | None) -> None:
+    from retro.app.questions import deliveries as subject
 
-    def read(part: ListBounds) -> ListPart[Delivery]:
-        return deliveries(call.store, part)
-
-    if call.json:
-        print_rows(
-            read,
-            bounds,
-            lambda letter: str(letter.key),
-            lambda rows: call.out_json_rows(map(delivery_document, rows)),
-        )
-    elif bounds != EVERYTHING:
-        counts = count_deliveries(call.store)
-        letters = screen_rows(read, bounds, lambda: sum(counts.values()), "messages")
-        _print_letters(letters, "")
-    else:
-        _print_open()
-
-
-def _print_open() -> None:
-    """What waits or failed and why, and the newest to people; the rest, files by the thousand, is counted."""
-    from retro.app.questions.deliveries import count_deliveries, deliveries
-
-    counts = count_deliveries(call.store)
-    if not counts:
-        call.say("nothing to deliver yet; `retro run --once` makes what is due")
+    counts = subject.count_deliveries(call.store)
+    if bounds == EVERYTHING and form != "json" and not call.json:
+        if not counts:
+            call.say("nothing to deliver yet; `retro run --once` makes what is due")
+            return
+        letters = _open_letters(counts)
+        page = _page(letters, counts, _left_out(counts, letters))
+        write_out(list_text(page), output) if form == "text" else write_page(page, form, output)
         return
+    listed = RowList(
+        "messages",
+        lambda part: subject.deliveries(call.store, part),
+        lambda: sum(counts.values()),
+        lambda letter: str(letter.key),
+        subject.delivery_document,
+        lambda rows: _page(rows, counts),
+    )
+    print_list(listed, bounds, form, output, lambda: "no message follows")
+
+
+def _open_letters(counts: Mapping[tuple[str, str], int]) -> Sequence[Delivery]:
+    """What waits or failed and why, and the newest to people; the rest are files by the thousand."""
+    from retro.app.questions.deliveries import deliveries
+
     unsent = screen_rows(
         lambda part: deliveries(call.store, part, "unsent"),
         EVERYTHING,
@@ -101,20 +102,20 @@ def _print_open() -> None:
     newest = ListBounds(_SHOWN, newest=True)
     sent = deliveries(call.store, newest, "people").rows or deliveries(call.store, newest).rows
     letters = {letter.key: letter for letter in (*unsent, *sent)}
-    listed = [letters[key] for key in sorted(letters)]
-    _print_letters(listed, "; ".join(_left_out(counts, listed)))
+    return [letters[key] for key in sorted(letters)]
 
 
-def _print_letters(listed: Sequence[Delivery], note: str) -> None:
+def _page(listed: Sequence[Delivery], counts: Mapping[tuple[str, str], int], note: str = "") -> Page:
     from retro.app.questions.deliveries import overview_of
-    from retro.present.page.screens.lists import letters_table
-    from retro.surface.cli.screen import show_table
+    from retro.present.page.screens.pages import letters_page
 
-    show_table(letters_table([overview_of(letter) for letter in listed], note))
-    _print_reasons(listed)
+    return letters_page(
+        [overview_of(letter) for letter in listed], sum(counts.values()), _reasons(listed), note
+    )
 
 
-def _left_out(counts: Mapping[tuple[str, str], int], listed: Sequence[Delivery]) -> list[str]:
+def _left_out(counts: Mapping[tuple[str, str], int], listed: Sequence[Delivery]) -> str:
+    """How many of each channel were sent and are not listed."""
     from collections import Counter
 
     listed_by_channel = Counter(letter.channel for letter in listed if letter.state == "sent")
@@ -124,24 +125,23 @@ def _left_out(counts: Mapping[tuple[str, str], int], listed: Sequence[Delivery])
         if state == "sent"
     }
     parts = [f"{n:,} sent to {channel}" for channel, n in sorted(sent.items()) if n > 0]
-    return [f"And {', '.join(parts)}: --json lists them all."] if parts else []
+    return f"And {', '.join(parts)}: --json lists them all." if parts else ""
 
 
-def _print_reasons(letters: Sequence[Delivery]) -> None:
+def _reasons(letters: Sequence[Delivery]) -> Sequence[str]:
     """Why a message is not there yet, or never will be: whole, for it is what the owner has to act on."""
     from retro.figures import count, moment
     from retro.periods import format_instant
-    from retro.present.widths import wrap
-    from retro.safe import plain_text
 
     zone = call.config.owner.time_zone
+    reasons = []
     for letter in letters:
         if letter.reason and letter.state != "sent":
             heading = f"{letter.key}, tried {count(letter.attempts, 'time')}"
             if letter.state == "pending":
                 heading += f", again at {moment(format_instant(letter.not_before), zone)} {zone}"
-            first, *continuation = wrap(plain_text(f"{heading}: {letter.reason}"), 78)
-            call.out("\n".join([f"  {first}", *(f"    {text}" for text in continuation)]))
+            reasons.append(f"{heading}: {letter.reason}")
+    return reasons
 
 
 def _resend(which: str) -> None:

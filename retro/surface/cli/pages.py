@@ -11,11 +11,11 @@ from retro.errors import UsageError
 from retro.surface.cli.context import call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from retro.present.page.blocks import Page
 
-__all__ = ["PageFormat", "PageOutput", "answer", "write_out"]
+__all__ = ["PageFormat", "PageOutput", "answer", "write_out", "write_page", "write_parts"]
 
 
 def _known_form(form: str) -> str:
@@ -46,10 +46,12 @@ def answer(
     elif nothing and form == "text":
         call.say(nothing)
     else:
-        write_out(
-            _drawn(_absence(nothing) if nothing else page(), form, colour=output is None and call.colour),
-            output,
-        )
+        write_page(_absence(nothing) if nothing else page(), form, output)
+
+
+def write_page(page: Page, form: str, output: Path | None) -> None:
+    """Print a page as text, Markdown or HTML, or write it into a file."""
+    write_out(_drawn(page, form, colour=output is None and call.colour), output)
 
 
 def _absence(why: str) -> Page:
@@ -80,3 +82,11 @@ def write_out(text: str, output: Path | None) -> None:
 
     write_whole(output, text)
     call.say(f"wrote {output}")
+
+
+def write_parts(parts: Iterable[str], output: Path | None) -> None:
+    """Print a text part by part as it comes, or write it into a file whole."""
+    if output is None:
+        call.out_parts(parts)
+    else:
+        write_out("".join(parts), output)

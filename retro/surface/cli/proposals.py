@@ -12,8 +12,6 @@ from retro.surface.cli.memory import AsOf, instant_of
 from retro.surface.cli.pages import PageFormat, PageOutput, answer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from retro.store.proposals import Proposal
 
 __all__ = ["add_to"]
@@ -117,24 +115,31 @@ def pr(
 
 def status(
     agent: Annotated[str | None, typer.Option("--agent", metavar="A", help="of one agent only")] = None,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """List every proposal and what became of it.
 
     Example: retro playbook status --json
     """
     from retro.app.questions.proposals import damaged_proposals, proposal_document, proposals
+    from retro.present.page.screens.proposals import ProposalLine, proposals_page
 
     name = None if agent is None else call.agent(agent).name
     rows = proposals(call.store, name)
     for damaged in damaged_proposals(call.store, name):
         complain(f"retro: proposal {damaged.id} of {damaged.agent} cannot be read: {damaged.reason}")
         call.code = 1
-    if call.json:
-        call.out_json([proposal_document(proposal) for proposal in rows])
-    elif not rows:
-        call.say("nothing was proposed yet; `retro playbook propose` shows what would be")
-    else:
-        _print_status(rows)
+    lines = [
+        ProposalLine(row.agent, row.id, row.state, row.url or row.branch or "", row.amendment) for row in rows
+    ]
+    answer(
+        [proposal_document(row) for row in rows],
+        lambda: proposals_page(lines, name),
+        form,
+        output,
+        "" if rows else "nothing was proposed yet; `retro playbook propose` shows what would be",
+    )
 
 
 def proposal(
@@ -149,7 +154,7 @@ def proposal(
     """
     from retro.app.questions.proposals import proposal as proposal_of
     from retro.app.questions.proposals import whole_document
-    from retro.present.page.screens.search import proposal_page
+    from retro.present.page.screens.proposals import proposal_page
 
     row = proposal_of(call.store, name, agent)
     currency = call.settings(call.agent(row.agent)).base_currency
@@ -196,20 +201,3 @@ def _say_answer(row: Proposal, state: str) -> None:
         call.out_json({"agent": row.agent, "id": row.id, "state": state})
     else:
         call.out(f"{row.id} is {state}")
-
-
-def _print_status(proposals: Sequence[Proposal]) -> None:
-    """One paragraph each, with addresses whole; agents' words lose control characters."""
-    from retro.present.page.amendments import describe_change
-    from retro.safe import plain_text
-
-    for proposal in proposals:
-        change, name = describe_change(proposal.amendment)
-        call.out(plain_text(f"{proposal.state:<9}  {proposal.agent}  {name}: {change}"))
-        for detail in (
-            proposal.url or proposal.branch,
-            f"wrong if {proposal.amendment.grounds.falsified_by}",
-        ):
-            if detail and detail != "wrong if ":
-                call.out(plain_text(f"{'':<9}  {detail}"))
-    call.say("a rejected proposal comes back only when its odds have grown tenfold")

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees: tables within 80 columns, coloured; a progress line, and nothing of it in a pipe.
+"""Lists, in every format: at a terminal rows within 80 columns, coloured; a progress line, and nothing of it in a pipe.
 
 Of a long list a page, and where it goes on: `--limit`, `--after` and `--newest`.
 """
@@ -7,21 +7,23 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from dataclasses import dataclass
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, TypeVar
 
 import typer
 
 from retro.app.questions.bounds import ListBounds, rows_of
 from retro.surface.cli.context import call
+from retro.surface.cli.pages import write_out, write_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
-    from memory.library.search import ItemHit
     from retro.app.questions.bounds import ListPart
     from retro.app.questions.lists.filters import FilteredList
-    from retro.present.page.blocks import Table, Tone
+    from retro.present.page.blocks import Page
     from retro.store.conditions import Selection
 
 __all__ = [
@@ -29,14 +31,14 @@ __all__ = [
     "After",
     "Limit",
     "Newest",
+    "RowList",
     "Where",
     "counter",
-    "print_findings",
-    "print_items",
+    "list_text",
+    "print_list",
     "print_rows",
     "screen_rows",
     "selected",
-    "show_table",
 ]
 
 T = TypeVar("T")
@@ -60,20 +62,16 @@ Where = Annotated[
 Newest = Annotated[bool, typer.Option("--newest", help="the newest first")]
 
 
-def show_table(table: Table) -> None:
-    """A table of a page within 80 columns, or those of a wider terminal; an agent's words lose control characters."""
-    from dataclasses import replace
-
-    from retro.present.text.tables import table_lines
+def list_text(page: Page) -> str:
+    """What a page lists, without its headline: rows of 80 columns, or of a wider terminal, for a person or a `grep`."""
+    from retro.present.screen import plain_page
+    from retro.present.text.page import block_lines
     from retro.present.widths import paint
-    from retro.safe import plain_text
 
-    rows = tuple(
-        replace(row, cells=tuple(replace(cell, text=plain_text(cell.text)) for cell in row.cells))
-        for row in table.rows
-    )
     width = _width()
-    call.out(paint(table_lines(replace(table, rows=rows), width), width, colour=call.colour))
+    blocks = [block for section in plain_page(page).sections for block in section.blocks]
+    lines = [row for block in blocks for row in block_lines(block, width)]
+    return paint(lines, width, colour=call.colour)
 
 
 def _width() -> int:
@@ -81,23 +79,6 @@ def _width() -> int:
     if sys.stdout is None or not sys.stdout.isatty():
         return WIDTH
     return min(max(WIDTH, get_terminal_size().columns), _WIDEST)
-
-
-def print_findings(findings: Sequence[tuple[str, str, str]]) -> None:
-    """State, name and detail of each finding, the details hanging in a column of their own."""
-    from retro.present.widths import cells, line, pad, paint, wrap
-    from retro.safe import plain_text
-
-    tones: dict[str, Tone] = {"ok": "up", "note": "warn", "broken": "down"}
-    rows = [(state, plain_text(name), plain_text(detail)) for state, name, detail in findings]
-    named = min(26, max((cells(name) for _, name, _ in rows), default=0))
-    start = 8 + named + 2
-    lines = []
-    for state, name, detail in rows:
-        first, *continuation = wrap(detail, WIDTH - start)
-        lines.append(line((pad(state, 8), tones[state]), pad(name, named), "  ", first))
-        lines += [line(" " * start, text) for text in continuation]
-    call.out(paint(lines, WIDTH, colour=call.colour))
 
 
 @contextmanager
@@ -119,6 +100,53 @@ def selected(where: str, rows: FilteredList, sort: str = "") -> Selection:
     from retro.app.questions.lists.filters import owner_selection
 
     return owner_selection(call.config, where, rows, sort)
+
+
+@dataclass(frozen=True, slots=True)
+class RowList(Generic[T]):
+    """A list that is read part by part, and how its rows are shown.
+
+    `cursor_of` names the place of a row, `document_of` is its JSON, `page` has rows on a page, `text` (default: what the
+    page lists) prints them at a terminal; `count` says how many there are in all, of what is said by `what`.
+    """
+
+    what: str
+    read: Callable[[ListBounds], ListPart[T]]
+    count: Callable[[], int]
+    cursor_of: Callable[[T], str]
+    document_of: Callable[[T], Any]
+    page: Callable[[Sequence[T]], Page]
+    text: Callable[[Sequence[T]], str] | None = None
+
+
+def print_list(
+    rows: RowList[T], bounds: ListBounds, form: str, output: Path | None, nothing: Callable[[], str]
+) -> None:
+    """Print a list in a format, or write it into a file; as JSON row by row. `nothing` says why there are no rows."""
+    from retro.present.json_parts import data_as_json
+
+    is_json = call.json or form == "json"
+    if is_json and output is None:
+        print_rows(
+            rows.read,
+            bounds,
+            rows.cursor_of,
+            lambda read: call.out_json_rows(rows.document_of(row) for row in read),
+        )
+        return
+    listed = (
+        screen_rows(rows.read, bounds, rows.count, rows.what)
+        if form == "text" and output is None
+        else list(rows_of(rows.read, bounds))
+    )
+    if is_json:
+        write_out(data_as_json([rows.document_of(row) for row in listed]), output)
+    elif form != "text":
+        write_page(rows.page(listed), form, output)
+    elif listed:
+        write_out(list_text(rows.page(listed)) if rows.text is None else rows.text(listed), output)
+    else:
+        call.say(nothing())
 
 
 def screen_rows(
@@ -158,26 +186,3 @@ def _go_on(cursor: str) -> str:
     import shlex
 
     return f"--after {shlex.quote(cursor)}"
-
-
-def print_items(hits: Sequence[ItemHit]) -> None:
-    """Each with its score, its text, and the parts of the score."""
-    from memory import written
-    from retro.safe import plain_text
-
-    for place, hit in enumerate(hits, 1):
-        parts = hit.components
-        named = {
-            "similarity": parts.similarity, "words": parts.lexical, "recency": parts.recency,
-            "importance": parts.importance,
-        }  # fmt: skip
-        reasons = ", ".join(f"{name} {value:.3f}" for name, value in named.items() if value is not None)
-        where = " ".join(word for word in (hit.item.collection, hit.layer, hit.item.symbol) if word)
-        place_word = ", archived" if hit.archived else ""
-        call.out(
-            plain_text(
-                f"{place:>3}. {hit.score:.3f}  {hit.item.id}  {where}  {written(hit.item.at)}{place_word}"
-            )
-        )
-        call.out(plain_text(f"     {hit.item.text}"))
-        call.out(f"     {reasons}")

@@ -13,22 +13,11 @@ from retro.app.questions.bounds import ListBounds
 from retro.errors import UsageError
 from retro.surface.cli.context import call
 from retro.surface.cli.pages import PageFormat, PageOutput, answer, write_out
-from retro.surface.cli.screen import (
-    After,
-    Limit,
-    Newest,
-    Where,
-    print_rows,
-    screen_rows,
-    selected,
-    show_table,
-)
+from retro.surface.cli.screen import After, Limit, Newest, RowList, Where, print_list, selected
 
 if TYPE_CHECKING:
-    from retro.app.questions.bounds import ListPart
     from retro.app.questions.reviews import Stored
     from retro.daemon import RunOptions
-    from retro.store.jobs.reviews import Review
 
 __all__ = ["add_to", "orders"]
 
@@ -84,13 +73,15 @@ def reviews(
     limit: Limit = None,
     after: After = None,
     newest: Newest = False,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """List the reviews; a parked one needs you: retry or skip it.
 
     Example: retro reviews --state parked
     """
     if context.invoked_subcommand is None:
-        _list(agent, state, ListBounds(limit, after, newest), where)
+        _list(agent, state, ListBounds(limit, after, newest), where, form, output)
 
 
 @reviews_app.command("list")
@@ -104,44 +95,45 @@ def list_reviews(
     _list(agent, None, ListBounds(limit, after, newest))
 
 
-def _list(agent: str | None, state: str | None, bounds: ListBounds, where: str = "") -> None:
+def _list(
+    agent: str | None,
+    state: str | None,
+    bounds: ListBounds,
+    where: str = "",
+    form: str = "text",
+    output: Path | None = None,
+) -> None:
     from retro.app.questions import reviews as subject
     from retro.app.questions.lists.filters import REVIEWS
+    from retro.present.page.screens.pages import reviews_page
 
     if state is not None and state not in _STATES:
         raise UsageError(f"--state takes {', '.join(_STATES)}")
-
     question = subject.ReviewsQuestion(agent, state, selection=selected(where, REVIEWS))
 
-    def read(part: ListBounds) -> ListPart[Review]:
-        return subject.reviews(call.store, replace(question, bounds=part))
+    def count() -> int:
+        return subject.count_reviews(call.store, question)
 
-    if call.json:
-        print_rows(
-            read,
-            bounds,
-            lambda review: review.id,
-            lambda rows: call.out_json_rows(subject.overview_of(review).document() for review in rows),
-        )
-        return
-    rows = screen_rows(read, bounds, lambda: subject.count_reviews(call.store, question), "reviews")
-    if rows:
-        from retro.present.page.screens.lists import reviews_table
-
-        show_table(reviews_table([subject.overview_of(row) for row in rows]))
-    elif where and bounds.after is None:
-        call.say("no review is so; leave out --where to see all")
-    else:
-        call.say(_none_there(agent, state, bounds))
+    listed = RowList(
+        "reviews",
+        lambda part: subject.reviews(call.store, replace(question, bounds=part)),
+        count,
+        lambda review: review.id,
+        lambda review: subject.overview_of(review).document(),
+        lambda rows: reviews_page([subject.overview_of(row) for row in rows], count(), agent, state),
+    )
+    print_list(listed, bounds, form, output, lambda: _none_there(agent, state, bounds, where))
 
 
-def _none_there(agent: str | None, state: str | None, bounds: ListBounds) -> str:
+def _none_there(agent: str | None, state: str | None, bounds: ListBounds, where: str) -> str:
     """What an empty list means: nobody was ever reviewed, or there are reviews of other agents or in other states."""
     from retro.app.questions.reviews import ReviewsQuestion, count_reviews
     from retro.figures import count
 
     if bounds.after is not None:
         return f"no review follows {bounds.after}"
+    if where:
+        return "no review is so; leave out --where to see all"
     everything = count_reviews(call.store, ReviewsQuestion(agent))
     if not everything:
         return "no reviews; `retro run --once` makes what is due"

@@ -12,7 +12,7 @@ from retro.periods import SECOND
 from retro.present.formats import page_of, render
 from retro.present.json_parts import data_as_json
 from retro.present.links import command_of
-from retro.present.page.screens.today import ripening_page
+from retro.present.page.screens.ripening import ripening_page
 from retro.present.references import ScreenReference
 from retro.safe import clean
 from retro.surface.screens.answer import Answer

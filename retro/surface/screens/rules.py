@@ -16,8 +16,8 @@ from retro.kinds import EPOCH, WEEKLY
 from retro.present.json_parts import data_as_json
 from retro.present.links import command_of
 from retro.present.page.screens.biography import page_of_biography
-from retro.present.page.screens.pages import proposals_page, rules_page
-from retro.present.page.screens.search import proposal_page
+from retro.present.page.screens.pages import rules_page
+from retro.present.page.screens.proposals import ProposalLine, proposal_page, proposals_page
 from retro.present.references import (
     AgentReference,
     ProposalReference,
@@ -106,9 +106,10 @@ def proposals(house: House, request: Request) -> Answer:
     """Every proposed change of a playbook."""
     agent = request.query.get("agent")
     rows = proposal_questions.proposals(house.store, agent, as_of=as_of_request(house, request))
-    page = proposals_page(
-        [(row.agent, row.id, row.state, row.url or row.branch or "") for row in rows], agent
-    )
+    lines = [
+        ProposalLine(row.agent, row.id, row.state, row.url or row.branch or "", row.amendment) for row in rows
+    ]
+    page = proposals_page(lines, agent)
     documents = [proposal_questions.proposal_document(row) for row in rows]
     return Answer(page, data_as_json(documents), command="retro playbook status", rows=documents)
 

@@ -47,7 +47,7 @@ def test_the_screen_and_the_data_say_the_same(sample_db: Path, retro: Retro) -> 
         assert (
             "".join(row["detail"].split()) in screen_text or row["check"] == "disk"
         )  # its free space moves meanwhile
-    assert "everything works" in screen.err
+    assert "\n  Everything works" in screen.out
 
 
 def test_looking_makes_and_changes_nothing(sample_db: Path, retro: Retro, tmp_path: Path) -> None:

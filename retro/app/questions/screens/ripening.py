@@ -1,4 +1,4 @@
-"""The ripening calendar: when which rule, exit, shadow or hypothesis will be known, and what nobody can say of when.
+"""The ripening calendar: when which rule, exit, prediction or shadow will be known, and what nobody can say of when.
 
 Dates of rules are the reviews' own (docs/evidence.md: at the rate of outcomes so far, were the average just the threshold).
 """
@@ -14,9 +14,10 @@ import msgspec
 
 from retro.app.settlement.lookup import named_agent
 from retro.kinds import POSITION
+from retro.model import Prediction, Resolution
 from retro.periods import day_of, zone
 from retro.report.today import RipeningRow
-from retro.store.facts import agents
+from retro.store.facts import agents, events
 from retro.store.jobs import results
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from retro.config import Config
+    from retro.report.today import RipeningKind
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
     from retro.store.jobs.results import RuleWeek
@@ -36,8 +38,8 @@ if TYPE_CHECKING:
 __all__ = [
     "RipeningQuestion",
     "RuleReading",
-    "hypotheses_waiting",
     "last_readings",
+    "records_waiting",
     "ripening",
     "ripening_rows",
     "zone_of",
@@ -49,6 +51,10 @@ RuleReading = tuple["Review", "RuleWeek"]
 _READ: Final = 20
 """Agents whose newest week is opened for its shadows."""
 _EXITS: Final = 50
+_FORETOLD: Final = 200
+"""Predictions of an agent, the newest, among which those that are due later are looked for."""
+_NO_TRIALS: Final = "no experiment says yet how many trials would decide it"
+_NO_VERDICT: Final = "it states no verdict: an assessment gives it one"
 _OF_RATE: Final = "no day of it had a difference yet: its rate is not known"
 
 
@@ -86,8 +92,9 @@ def ripening(store: Store, config: Config, question: RipeningQuestion) -> list[R
         every = agents.agents(conn) if question.agent is None else [named_agent(conn, question.agent)]
         readings = results.newest_weeks(conn, (agent.name for agent in every))
         rows = ripening_rows(conn, config, every, last_readings(readings), question.now)
-    waiting = hypotheses_waiting(config.memory.directory, question.agent) if config.memory.records else []
-    return [*rows, *waiting]
+    return (
+        [*rows, *records_waiting(config.memory.directory, question.agent)] if config.memory.records else rows
+    )
 
 
 def last_readings(readings: Sequence[RuleReading]) -> list[RuleReading]:
@@ -111,6 +118,7 @@ def ripening_rows(
     rows = [
         *(_of_rule(review, rule, zones) for review, rule in readings if _is_open(rule)),
         *_exits(conn, zones, now),
+        *_predictions(conn, zones, now),
         *_shadows(conn, weeks, zones, config.retrospective.shadow_min_duration_days),
     ]
     return sorted(rows, key=_order)
@@ -155,6 +163,30 @@ def _exits(conn: Connection, zones: Mapping[str, ZoneInfo], now: int) -> list[Ri
     ]
 
 
+def _predictions(conn: Connection, zones: Mapping[str, ZoneInfo], now: int) -> list[RipeningRow]:
+    """What was foretold of an instant that has not come, among the newest predictions, and is not resolved yet."""
+    rows = []
+    for name in sorted(zones)[:_READ]:
+        newest = events.newest_of(conn, name, Prediction, _FORETOLD)
+        targets = {fact.id: fact.target_at for fact in newest if isinstance(fact.target_at, int)}
+        due = {fact: at for fact, at in targets.items() if at > now}
+        if not due:
+            continue
+        resolved = {fact.prediction for fact in events.newest_of(conn, name, Resolution, _FORETOLD)}
+        rows += [
+            RipeningRow(
+                kind="prediction",
+                agent=name,
+                name=fact,
+                date=day_of(at, zones[name]).isoformat(),
+                n=None,
+            )
+            for fact, at in due.items()
+            if fact not in resolved
+        ]
+    return rows
+
+
 def _shadows(
     conn: Connection, weeks: Mapping[str, Review], zones: Mapping[str, ZoneInfo], enough: int
 ) -> list[RipeningRow]:
@@ -181,22 +213,25 @@ def _days_until(shadow: _Shadow, enough: int) -> timedelta | None:
     return timedelta(days=max(more, enough - shadow.days, 0))
 
 
-def hypotheses_waiting(directory: Path, agent: str | None = None) -> list[RipeningRow]:
-    """Hypotheses that nobody has tested: nothing says how many trials would decide one."""
-    from memory.records import read_hypotheses  # noqa: PLC0415  YAML, which Today has no need of
+def records_waiting(directory: Path, agent: str | None = None) -> list[RipeningRow]:
+    """Hypotheses that nobody has tested, and experiments that nobody has judged: nothing says when that will be."""
+    from memory.records import read_experiments, read_hypotheses  # noqa: PLC0415  YAML, which Today has no need of
     from memory.records.hypothesis import is_open  # noqa: PLC0415  as above
 
-    why = "no experiment says yet how many trials would decide it"
-    return [
-        RipeningRow(
-            kind="hypothesis",
-            agent=record.get("agent"),
-            name=str(record["id"]),
-            role="",
-            date=None,
-            n=len(record.get("tested_by") or []),
-            reasons={"date": why},
-        )
+    rows = [
+        _record_row("hypothesis", record, len(record.get("tested_by") or []), _NO_TRIALS)
         for record in read_hypotheses(directory).records
-        if is_open(record) and agent in (None, record.get("agent"))
+        if is_open(record)
     ]
+    rows += [
+        _record_row("experiment", record, None, _NO_VERDICT)
+        for record in read_experiments(directory).records
+        if not record["assessment"].get("verdict")
+    ]
+    return [row for row in rows if agent in (None, row.agent)]
+
+
+def _record_row(kind: RipeningKind, record: Mapping[str, Any], n: int | None, why: str) -> RipeningRow:
+    return RipeningRow(
+        kind=kind, agent=record.get("agent"), name=str(record["id"]), date=None, n=n, reasons={"date": why}
+    )

@@ -8,6 +8,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Final
 
 from retro.app.questions.screens import signs
+from retro.app.questions.screens.month import month_money
 from retro.app.questions.screens.ripening import last_readings, ripening_rows
 from retro.app.reviews.fleet import FleetQuestion, agent_states, fleet_report
 from retro.app.settlement.lookup import named_agent
@@ -18,6 +19,7 @@ from retro.report.today import (
     Arrivals,
     ClosedMoney,
     MindChange,
+    MonthMoney,
     OwnerWish,
     ReversedLife,
     TodayReport,
@@ -107,6 +109,7 @@ class _Morning:
         names = {row.agent for row in rows[:_ROWS]}
         listed_agents = [agent for agent in self.agents if agent.name in names]
         life = self._reversed_life()
+        month = month_money(self.conn, self.config, self.agents, self.question.now)
         return TodayReport(
             generated_at=format_instant(self.question.now),
             time_zone=self.config.owner.time_zone,
@@ -124,19 +127,22 @@ class _Morning:
             minds_omitted=max(0, len(minds) - _MINDS),
             ripening=ripening[:_RIPENING],
             ripening_omitted=max(0, len(ripening) - _RIPENING),
+            month=month,
             rows=rows[:_ROWS],
             omitted=max(0, len(rows) - _ROWS),
             next_review=signs.next_review(self.conn, self.question.now),
             digest=digest,
-            reasons=self._reasons(life),
+            reasons=self._reasons(life, month),
         )
 
-    def _reasons(self, life: ReversedLife | None) -> dict[str, str]:
+    def _reasons(self, life: ReversedLife | None, month: MonthMoney | None) -> dict[str, str]:
         absent = {}
         if self.look is None:
             absent["since"] = _NEVER_LOOKED
         if life is None:
             absent["reversed_life"] = "no closed position of its turn ended otherwise than it began"
+        if month is None:
+            absent["month"] = "nothing was closed this month, or its money is of several currencies"
         return absent
 
     def _rows(self) -> list[AgentWeek]:

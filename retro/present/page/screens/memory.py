@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 from retro.figures import DASH, count, percent, ratio
 from retro.present.page.blocks import (
@@ -12,19 +12,24 @@ from retro.present.page.blocks import (
     Headline,
     Notes,
     Page,
+    Prose,
     Section,
     Table,
-    TableRow,
 )
-from retro.present.page.screens.lists import day_of_instant
+from retro.present.page.screens.behaviour import belief_lines, markers_table, plan_lines
+from retro.present.page.screens.items import item_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory import Belief, Habit, Hit, Marker, PlanStatus, State
-    from retro.present.page.blocks import Tone
+    from memory.library.search import ItemHit
+    from retro.present.page.blocks import Block, Tone
 
 __all__ = ["memory_page", "recall_page"]
+
+_NO_BELIEF: Final = "They need a pattern that luck cannot explain, or somebody who seeds them."
+_NO_MARKER: Final = "No review found a decision that felt better than it was."
 
 
 def memory_page(
@@ -38,30 +43,36 @@ def memory_page(
     result = f"Halted: {state.halt_reason}" if state.halted else count(state.trades, "trade")
     sections = (
         Section("habits", "Habits", (_habits(habits),), count(len(habits), "habit")),
-        Section("beliefs", "Beliefs", (_beliefs(beliefs),), count(len(beliefs), "belief")),
-        Section("markers", "Markers", (_markers(markers),), count(len(markers), "marker")),
-        Section("plans", "Plans", (_plans(plans),), count(len(plans), "plan")),
+        Section(
+            "beliefs",
+            "Beliefs",
+            _or_nothing(belief_lines(beliefs), _NO_BELIEF),
+            count(len(beliefs), "belief"),
+        ),
+        Section(
+            "markers",
+            "Markers",
+            _or_nothing((markers_table(markers),) if markers else (), _NO_MARKER),
+            count(len(markers), "marker"),
+        ),
+        Section(
+            "plans", "Plans", _or_nothing(plan_lines(plans), "It plans nothing."), count(len(plans), "plan")
+        ),
     )
     tone: Tone = "warn" if state.halted else "plain"
     return Page(Headline("Memory", state.agent, "", result, "", tone, _standing(state)), sections)
 
 
-def recall_page(agent: str, situation: str, hits: Sequence[Hit]) -> Page:
-    """The memories most like a situation, best first."""
-    columns = (Column("Like it"), Column("Memory", right=False, cut=20), Column("Why", right=False, cut=24))
-    table = Table(
-        columns,
-        tuple(
-            TableRow((Cell(f"{hit.score:.3f}"), Cell(_named(hit), "strong"), Cell(hit.reason)))
-            for hit in hits
-        ),
+def recall_page(agent: str, situation: str, hits: Sequence[Hit], items: Sequence[ItemHit] = ()) -> Page:
+    """The memories most like a situation, best first, and texts of the library beside them."""
+    lines = tuple(
+        Prose(hit.reason, f"{place}. {hit.score:.3f}  {_named(hit)}") for place, hit in enumerate(hits, 1)
     )
-    block = table if hits else _nothing(f"{agent} remembers nothing like it.")
+    sections = [Section("recalled", "Recalled", _or_nothing(lines, f"{agent} remembers nothing like it."))]
+    if items:
+        sections.append(Section("texts", "Texts beside them", item_lines(items), count(len(items), "text")))
     number = count(len(hits), "memory", "memories")
-    return Page(
-        Headline("Recall", agent, situation, number, "", "plain"),
-        (Section("recalled", "Recalled", (block,)),),
-    )
+    return Page(Headline("Recall", agent, situation, number, "", "plain"), tuple(sections))
 
 
 def _named(hit: Hit) -> str:
@@ -110,76 +121,11 @@ def _habits(rows: Sequence[Habit]) -> Table | Notes:
         )
         for row in rows
     )
-    return Table(columns, tuple(map(TableRow, cells)), note="Losers held: so many times as long as winners.")
+    return Table.of(columns, cells, "Losers held: so many times as long as winners.")
 
 
-def _beliefs(rows: Sequence[Belief]) -> Table | Notes:
-    if not rows:
-        return _nothing("They need a pattern that luck cannot explain, or somebody who seeds them.")
-    columns = (
-        Column("Sure"),
-        Column("Belief", right=False, cut=24),
-        Column("Outcomes"),
-        Column("Source", right=False),
-    )
-    cells = (
-        (
-            Cell(percent(row.probability)),
-            Cell(row.proposition, "strong"),
-            Cell(f"{row.evidence:,}"),
-            Cell(row.source),
-        )
-        for row in rows
-    )
-    return Table(columns, tuple(map(TableRow, cells)))
-
-
-def _markers(rows: Sequence[Marker]) -> Table | Notes:
-    if not rows:
-        return _nothing("No review found a decision that felt better than it was.")
-    columns = (
-        Column("Marker", right=False),
-        Column("Sure"),
-        Column("Judged", right=False),
-        Column("Decision", right=False, cut=14),
-        Column("Situation", right=False, cut=14),
-    )
-    cells = (
-        (
-            Cell(row.outcome, "strong"),
-            Cell(percent(row.confidence)),
-            Cell(day_of_instant(row.at)),
-            Cell(row.episode),
-            Cell(_situation(row.context)),
-        )
-        for row in rows
-    )
-    return Table(columns, tuple(map(TableRow, cells)))
-
-
-def _plans(rows: Sequence[PlanStatus]) -> Table | Notes:
-    if not rows:
-        return _nothing("It plans nothing.")
-    columns = (
-        Column("Plan", right=False, cut=12),
-        Column("State", right=False),
-        Column("Does", right=False, cut=10),
-        Column("Because", right=False, cut=20),
-    )
-    cells = (
-        (
-            Cell(row.plan.id, "strong"),
-            Cell(row.status),
-            Cell(str(row.plan.action.get("type", DASH))),
-            Cell(row.plan.reasoning),
-        )
-        for row in rows
-    )
-    return Table(columns, tuple(map(TableRow, cells)))
-
-
-def _situation(context: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in context.items()) or "none stated"
+def _or_nothing(blocks: Sequence[Block], sentence: str) -> tuple[Block, ...]:
+    return tuple(blocks) or (_nothing(sentence),)
 
 
 def _nothing(sentence: str) -> Notes:

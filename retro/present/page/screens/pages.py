@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from retro.figures import count, interval, money_of
 from retro.present.page.audit import audit_section
@@ -15,6 +16,7 @@ from retro.present.page.blocks import (
     Headline,
     Notes,
     Page,
+    Prose,
     Section,
     Table,
     TableRow,
@@ -22,12 +24,17 @@ from retro.present.page.blocks import (
     tone_of,
 )
 from retro.present.page.report import money_of_report
-from retro.present.page.screens.lists import audit_table, day_of_instant, positions_table, reviews_table
+from retro.present.page.screens.lists import (
+    agents_table,
+    audit_table,
+    day_of_instant,
+    letters_table,
+    positions_table,
+    reviews_table,
+)
 from retro.present.references import (
-    AgentReference,
     MemoryReference,
     PositionReference,
-    ProposalReference,
     ReviewReference,
     RulesReference,
     ScreenReference,
@@ -40,24 +47,26 @@ if TYPE_CHECKING:
     from retro.present.page.revision import Change
     from retro.report import HeuristicReport, RetrospectiveReport
     from retro.report.open_positions import PositionKin
-    from retro.report.overviews import AgentOverview, PositionOverview, ReviewOverview
+    from retro.report.overviews import AgentOverview, LetterOverview, PositionOverview, ReviewOverview
 
 __all__ = [
     "absence_page",
     "agent_page",
+    "agents_page",
     "audit_page",
     "choice_page",
     "confirmation_page",
     "differences_page",
     "findings_page",
+    "letters_page",
     "positions_page",
-    "proposals_page",
     "reviews_page",
     "rules_page",
     "unreviewed_page",
 ]
 
-_FINDING_TONES: dict[str, Tone] = {"ok": "up", "note": "warn", "broken": "down"}
+_SILENT: Final = 20
+_FINDING_TONES: Final[dict[str, Tone]] = {"ok": "up", "note": "warn", "broken": "down"}
 
 
 def reviews_page(rows: Sequence[ReviewOverview], total: int, agent: str | None, state: str | None) -> Page:
@@ -90,41 +99,43 @@ def positions_page(
     return page_of_blocks("Positions", agent, f"in {currency}, UTC", count(total, "position"), tuple(blocks))
 
 
-def proposals_page(rows: Sequence[tuple[str, str, str, str]], agent: str | None) -> Page:
-    """Proposed changes of playbooks: (agent, id, state, where it stands), in the order given."""
-    columns = (
-        Column("Proposal", right=False, cut=20),
-        Column("Agent", right=False, cut=10),
-        Column("State", right=False),
-        Column("Where", right=False, cut=10),
-    )
-    table = Table(
-        columns,
-        tuple(
-            TableRow(
-                (
-                    Cell(name, "strong", ProposalReference(whose, name)),
-                    Cell(whose, ref=AgentReference(whose)),
-                    Cell(state),
-                    Cell(place),
-                )
-            )
-            for whose, name, state, place in rows
-        ),
-    )
-    blocks: tuple[Block, ...] = (table,) if rows else (_nothing("Nothing is proposed."),)
+def agents_page(rows: Sequence[AgentOverview]) -> Page:
+    """All agents in the order given; those that are silent are named beneath, for no column has room for it."""
+    blocks: list[Block] = [agents_table(rows)] if rows else [_nothing("No agent has told anything yet.")]
+    silent = [row.name for row in rows if row.silent_since is not None]
+    if silent:
+        blocks.append(Prose("Silent since the last event, and not reviewed until the next:"))
+        blocks.append(Notes(tuple(silent[:_SILENT]), omitted=len(silent) - len(silent[:_SILENT])))
+    return page_of_blocks("Agents", "Agents", "what is known of each", count(len(rows), "agent"), blocks)
+
+
+def letters_page(
+    rows: Sequence[LetterOverview], total: int, reasons: Sequence[str] = (), note: str = ""
+) -> Page:
+    """Messages to people and into files, `total` in all; `reasons` say why some are not there yet, or never will be."""
+    blocks: list[Block] = [letters_table(rows, note)] if rows else [_nothing("No message follows here.")]
+    if reasons:
+        blocks.append(Notes(tuple(reasons)))
     return page_of_blocks(
-        "Proposals", "Proposals", agent or "all agents", count(len(rows), "proposal"), blocks
+        "Messages", "Messages", "to people, and into files", count(total, "message"), blocks
     )
 
 
-def findings_page(findings: Sequence[tuple[str, str, str]], summary: str) -> Page:
+def findings_page(findings: Sequence[tuple[str, str, str]]) -> Page:
     """What works and what does not: (state, name, detail) of each finding, the broken first."""
     ranked = sorted(findings, key=lambda finding: ("broken", "note", "ok").index(finding[0]))
     rows = tuple(Figure(name, state, detail, _FINDING_TONES[state]) for state, name, detail in ranked)
+    subtitle = "what works, and what does not"
     return page_of_blocks(
-        "Service", "Service", "what works, and what does not", summary, (FigureList(rows),), key="findings"
+        "Service", "Service", subtitle, _summary(findings), (FigureList(rows),), key="findings"
     )
+
+
+def _summary(findings: Sequence[tuple[str, str, str]]) -> str:
+    states = Counter(state for state, _, _ in findings)
+    if states["broken"]:
+        return f"{states['broken']} broken, {states['note']} to know, {states['ok']} in order"
+    return "Everything works" + (f", {states['note']} to know" if states["note"] else "")
 
 
 def differences_page(before: str, after: str, changes: Sequence[Change]) -> Page:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from retro.figures import DASH, count
-from retro.present.page.blocks import Cell, Column, Notes, Prose, Table, page_of_blocks
+from retro.present.page.blocks import Cell, Column, Figure, FigureList, Notes, Prose, Table, page_of_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from memory.library.layers.replay import ReplayResult
+    from retro.model import Fault
     from retro.present.page.blocks import Block, Page
 
 __all__ = [
-    "counts_table",
+    "estate_page",
     "experiments_page",
+    "faults_page",
     "feedback_words",
     "hypotheses_page",
     "layers_page",
@@ -125,7 +127,36 @@ def feedback_words(feedback: int, skipped: int) -> str:
     return f"feedback reached {count(feedback, 'item')}; {skipped:,} it named were gone or never there"
 
 
-def counts_table(sizes: Mapping[str, int]) -> Table:
-    """How many rows there are of what, in the order given."""
+def estate_page(document: Mapping[str, Any]) -> Page:
+    """What there is of one agent, by the JSON of `retro agents show`: when it lived, rows by table, files, earlier names."""
+    labels = (
+        ("First event", "first_event"),
+        ("Last event", "last_event"),
+        ("Currency", "base_currency"),
+        ("Capital", "capital"),
+        ("Time zone", "time_zone"),
+    )
+    facts = [Figure(label, str(document[name])) for label, name in labels if document[name] is not None]
+    facts += [Figure("Earlier name", life["agent"], life["reason"]) for life in document["earlier_names"]]
+    files = {f"{name} (files)": size for name, size in document["files"].items() if size}
+    sizes = {**document["rows"], **files}
     cells = [(Cell(name.replace("_", " ")), Cell(f"{size:,}")) for name, size in sizes.items()]
-    return Table.of((Column("What", right=False), Column("Rows")), cells)
+    table = Table.of((Column("What", right=False), Column("Rows")), cells)
+    result = count(sum(document["rows"].values()), "row")
+    return page_of_blocks(
+        "Agent", document["agent"], "what there is of it", result, (FigureList(tuple(facts)), table)
+    )
+
+
+def faults_page(rows: Sequence[Fault], total: int, agent: str | None) -> Page:
+    """Foreign rows that could not be used, `total` in all: where each stood, and why."""
+    columns = (Column("Where", right=False, cut=24), Column("Line"), Column("Why", right=False, cut=30))
+    cells = [
+        (Cell(row.where, "strong"), Cell(DASH if row.line is None else f"{row.line:,}"), Cell(row.reason))
+        for row in rows
+    ]
+    nothing = Notes(("Everything that was ingested could be used.",), tone="faint")
+    block: Block = Table.of(columns, cells) if rows else nothing
+    return page_of_blocks(
+        "Faults", agent or "Faults", "what could not be used, and why", count(total, "fault"), (block,)
+    )

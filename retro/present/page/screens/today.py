@@ -9,6 +9,8 @@ from retro.figures import DASH, count, date_text, duration, moment, money_of, pe
 from retro.present.page.blocks import (
     Cell,
     Column,
+    Day,
+    Days,
     Figure,
     FigureList,
     Headline,
@@ -23,6 +25,7 @@ from retro.present.page.blocks import (
 from retro.present.page.fleet import weeks_table
 from retro.present.page.labels import ROLES, short_name
 from retro.present.page.screens.lists import short_verdict
+from retro.present.page.screens.ripening import ripening_table
 from retro.present.references import (
     AgentReference,
     PositionReference,
@@ -41,16 +44,14 @@ if TYPE_CHECKING:
         MindChange,
         OwnerWish,
         ReversedLife,
-        RipeningRow,
         TodayReport,
     )
 
-__all__ = ["page_of_today", "ripening_page", "ripening_table"]
+__all__ = ["page_of_today"]
 
 _SIGNS: Final = {"agent": "Acted last", "marks": "Newest mark", "service": "Service", "source": "Source"}
 _SIGN_TONES: Final[dict[str, Tone]] = {"broken": "down", "late": "warn", "well": "plain"}
 _WISH_TONES: Final[dict[str, Tone]] = {"proposal": "plain", "silence": "warn", "ended": "warn"}
-_NAMED: Final = 5
 _FIRST_DAY: Final = ("retro ingest journal FILE", "retro ingest freqtrade DB", "retro run")
 
 
@@ -63,6 +64,7 @@ def page_of_today(report: TodayReport) -> Page:
         _life(report),
         _minds(report),
         _ripening(report),
+        _month(report),
         _agents(report),
     )
     return Page(
@@ -319,70 +321,31 @@ def _ripening(report: TodayReport) -> Section | None:
     return Section("ripening", "Ripens next", blocks)
 
 
-def ripening_page(rows: list[RipeningRow]) -> Page:
-    """The whole calendar of what is not known yet: what has a day, then what has none, with each reason once."""
-    dated = [row for row in rows if row.date is not None]
-    undated = [row for row in rows if row.date is None]
-    headline = Headline(
-        kicker="Ripening",
-        title="What will be known when",
-        subtitle="at the rate of outcomes so far",
-        result=f"{len(dated):,} with a day, {len(undated):,} without",
-        why="",
-        tone="plain",
-    )
-    sections = (
-        Section("dated", "With a day", (ripening_table(dated),)) if dated else None,
-        Section("undated", "Without", (ripening_table(undated), _reasons(undated))) if undated else None,
-    )
-    return Page(headline, tuple(section for section in sections if section is not None))
-
-
-def _reasons(rows: list[RipeningRow]) -> Notes:
-    """Why nobody can say when, each reason once."""
-    by_reason: dict[str, list[str]] = {}
-    for row in rows:
-        by_reason.setdefault(row.reasons.get("date", ""), []).append(short_name(row.name))
-    items = []
-    for reason, names in by_reason.items():
-        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-        items.append(f"{', '.join(names[:_NAMED])}{more}: {reason}")
-    return Notes(tuple(items))
-
-
-def ripening_table(rows: list[RipeningRow]) -> Table:
-    """What will be known when, in the order given."""
-    columns = (
-        Column("When", right=False),
-        Column("What", right=False),
-        Column("Name", right=False, cut=14),
-        Column("Agent", right=False, cut=10, spare=1),
-        Column("n", spare=2),
-    )
-    return Table(columns, tuple(map(_ripening_row, rows)))
-
-
-def _ripening_row(row: RipeningRow) -> TableRow:
-    when = DASH if row.date is None else date_text(date.fromisoformat(row.date))
-    return TableRow(
-        (
-            Cell(when),
-            Cell(f"{row.role} {row.kind}" if row.role else row.kind),
-            Cell(row.name, "strong", _ripening_reference(row)),
-            Cell(DASH if row.agent is None else short_name(row.agent)),
-            Cell(DASH if row.n is None else f"{row.n:,}"),
-        )
-    )
-
-
-def _ripening_reference(row: RipeningRow) -> Reference | None:
-    if row.agent is None:
+def _month(report: TodayReport) -> Section | None:
+    """The month so far: a field a day, and the way it took."""
+    month = report.month
+    if month is None:
         return None
-    if row.kind == "rule":
-        return RuleReference(row.agent, row.name)
-    if row.kind == "exit":
-        return PositionReference(row.agent, row.name)
-    return None if row.review is None else ReviewReference(row.review)
+    style = money_of(month.currency, [day.pnl for day in month.days])
+    rows = tuple(
+        Day(
+            iso=day.date,
+            date=date_text(date.fromisoformat(day.date)),
+            pnl=day.pnl if day.closed else None,
+            pnl_text=style.signed(day.pnl) if day.closed else DASH,
+            equity=None,
+            equity_text=DASH,
+            drawdown=None,
+        )
+        for day in month.days
+    )
+    total = money_of(month.currency, (month.pnl, month.against_nothing))
+    note = (
+        f"{count(month.closed, 'closed life', 'closed lives')}, each on the day it ended:"
+        f" {total.change(month.pnl)}, {total.change(month.against_nothing)} against doing nothing."
+    )
+    aside = total.change(month.pnl)
+    return Section("month", "This month", (Days(rows, month.currency, None, note),), aside)
 
 
 def _agents(report: TodayReport) -> Section | None:

@@ -9,7 +9,7 @@ import typer
 
 from retro.surface.cli.context import call, instant
 from retro.surface.cli.memory import AsOf, experience_of, instant_of
-from retro.surface.cli.screen import print_items
+from retro.surface.cli.pages import PageFormat, PageOutput, answer
 
 __all__ = ["ItemName", "ItemOwner", "add_to"]
 
@@ -93,12 +93,15 @@ def search(
     ] = None,
     archived: Annotated[bool, typer.Option("--archived", help="what lies in the archive too")] = False,
     k: Annotated[int, typer.Option("-k", metavar="N", help="how many")] = 5,
+    form: PageFormat = "text",
+    output: PageOutput = None,
 ) -> None:
     """Find what means the same, best first; with the parts of each score.
 
     Example: retro library search 'why do breakouts fail' --collection lessons_learned -k 3
     """
     from retro.app.questions.library.items import LibrarySearch, search_items
+    from retro.present.page.screens.items import items_page
 
     asked = LibrarySearch(
         text=text,
@@ -114,32 +117,25 @@ def search(
         archived=archived,
         k=k,
     )
-    answer = search_items(experience_of(), asked, now=time.time_ns() // 1000)
-    if answer.note is not None:
-        call.say(f"note: {answer.note}")
-    if call.json:
-        call.out_json(answer.list_document())
-    elif not answer.hits:
-        call.say("nothing in the library is like it")
-    else:
-        print_items(answer.hits)
+    found = search_items(experience_of(), asked, now=time.time_ns() // 1000)
+    if found.note is not None:
+        call.say(f"note: {found.note}")
+    nothing = "" if found.hits else "nothing in the library is like it"
+    answer(found.list_document(), lambda: items_page(text, found.hits), form, output, nothing)
 
 
-def show(item: ItemName, agent: ItemOwner = None) -> None:
+def show(
+    item: ItemName, agent: ItemOwner = None, form: PageFormat = "text", output: PageOutput = None
+) -> None:
     """One item as it was told, and whether it lies in the archive.
 
     Example: retro library show lesson-7
     """
     from retro.app.questions.library.items import show_item
-    from retro.safe import plain_text
+    from retro.present.page.screens.items import item_page
 
     document = show_item(experience_of(), agent, item).document()
-    if call.json:
-        call.out_json(document)
-        return
-    for name, value in document.items():
-        if value not in (None, [], {}):
-            call.out(plain_text(f"{name}: {value}"))
+    answer(document, lambda: item_page(document), form, output)
 
 
 def lineage(item: ItemName, agent: ItemOwner = None) -> None:

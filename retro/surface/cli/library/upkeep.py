@@ -12,6 +12,7 @@ from retro.errors import UsageError
 from retro.surface.cli.context import call
 from retro.surface.cli.library.items import ItemName, ItemOwner
 from retro.surface.cli.memory import experience_of
+from retro.surface.cli.pages import PageFormat, PageOutput, answer
 
 __all__ = ["add_to"]
 
@@ -29,29 +30,18 @@ def add_to(parent: typer.Typer) -> None:
     parent.command("import")(import_)
 
 
-def stats(agent: _OneLibrary = None) -> None:
+def stats(agent: _OneLibrary = None, form: PageFormat = "text", output: PageOutput = None) -> None:
     """How each library stands: items, layers, index, archive, how long searches take.
 
     Example: retro library stats --json
     """
     from retro.app.questions.document import documents_of
     from retro.app.questions.library.upkeep import library_sizes
-    from retro.figures import count
-    from retro.safe import plain_text
+    from retro.present.page.screens.items import libraries_page
 
     sizes = library_sizes(experience_of(), agent)
-    if call.json:
-        call.out_json(documents_of(sizes))
-        return
-    for size in sizes:
-        call.out(
-            f"{size.agent or 'everybody'}: {count(size.items, 'item')}, {size.forgotten:,} forgotten,"
-            f" {size.archive.items:,} in the archive ({size.archive.bytes:,} bytes), by {plain_text(size.model)}"
-        )
-        for name, number in (*size.collections.items(), *size.layers.items()):
-            call.out(plain_text(f"  {name}: {number:,}"))
-    if not sizes:
-        call.say("the library is empty; `retro library add FILE` and reviews fill it")
+    nothing = "" if sizes else "the library is empty; `retro library add FILE` and reviews fill it"
+    answer(documents_of(sizes), lambda: libraries_page(sizes), form, output, nothing)
 
 
 def archive(

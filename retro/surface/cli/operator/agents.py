@@ -5,24 +5,23 @@ from __future__ import annotations
 import socket
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from retro.errors import UsageError
 from retro.surface.cli.context import call
-from retro.surface.cli.screen import show_table
+from retro.surface.cli.pages import PageFormat, PageOutput, answer, write_out
+from retro.surface.cli.screen import list_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
+    from pathlib import Path
 
     from retro.app.estate.census import Estate
     from retro.app.estate.folders import EstateFolders
-    from retro.report.overviews import AgentOverview
 
 __all__ = ["add_to", "clock", "confirmed", "folders"]
-
-_SILENT: Final = 20
 
 agents_app = typer.Typer(
     invoke_without_command=True,
@@ -66,13 +65,13 @@ def confirmed(name: str, what: str, *, yes: bool) -> None:
 
 
 @agents_app.callback()
-def agents(context: typer.Context) -> None:
+def agents(context: typer.Context, form: PageFormat = "text", output: PageOutput = None) -> None:
     """List the agents and what is known of them.
 
     Example: retro agents --json
     """
     if context.invoked_subcommand is None:
-        _list_agents()
+        _list_agents(form, output)
 
 
 @agents_app.command("regrid")
@@ -102,52 +101,30 @@ def regrid(agent: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
         call.out(sentence)
 
 
-def _list_agents() -> None:
+def _list_agents(form: str, output: Path | None) -> None:
     from retro.app.questions import agents as subject
+    from retro.present.page.screens.pages import agents_page
 
     rows = subject.agents(call.store, call.settings, call.config, time.time_ns() // 1000)
-    if call.json:
-        call.out_json([row.document() for row in rows])
-    elif not rows:
-        call.say("no agents yet; start with: retro ingest journal FILE, or retro ingest freqtrade DB")
-    else:
-        _print_agents(rows)
-
-
-def _print_agents(rows: Sequence[AgentOverview]) -> None:
-    from retro.present.page.screens.lists import agents_table
-
-    show_table(agents_table(rows))
-    silent = [row.name for row in rows if row.silent_since is not None]
-    if silent:  # no column: beside a long name there is no room for one
-        call.out("Silent since the last event, and not reviewed until the next:")
-        for name in silent[:_SILENT]:
-            call.out(f"  {name}")
-        if len(silent) > _SILENT:
-            call.out(f"  and {len(silent) - _SILENT:,} more; `retro agents --json` names them")
+    if rows and form == "text" and not call.json:
+        write_out(list_text(agents_page(rows)), output)
+        return
+    nothing = "no agents yet; start with: retro ingest journal FILE, or retro ingest freqtrade DB"
+    documents = [row.document() for row in rows]
+    answer(documents, lambda: agents_page(rows), form, output, "" if rows else nothing)
 
 
 @agents_app.command("show")
-def show(agent: Name) -> None:
+def show(agent: Name, form: PageFormat = "text", output: PageOutput = None) -> None:
     """Show what there is of one agent: rows, files, memory, earlier names.
 
     Example: retro agents show my-agent
     """
     from retro.app.estate.census import estate_of
+    from retro.present.page.screens.records import estate_page
 
-    estate = estate_of(call.store, folders(), agent)
-    if call.json:
-        call.out_json(estate.document())
-        return
-    document = estate.document()
-    for label, field in (("First event", "first_event"), ("Last event", "last_event")):
-        call.out(f"{label:<14} {document[field] or 'none'}")
-    for label, field in (("Currency", "base_currency"), ("Capital", "capital"), ("Time zone", "time_zone")):
-        if document[field] is not None:
-            call.out(f"{label:<14} {document[field]}")
-    for name, reason, _ in estate.earlier:
-        call.out(f"{'Earlier name':<14} {name} ({reason})")
-    _print_counts(estate)
+    document = estate_of(call.store, folders(), agent).document()
+    answer(document, lambda: estate_page(document), form, output)
 
 
 @agents_app.command("forget")
@@ -257,16 +234,8 @@ def _dry_run(agent: str, what: str) -> None:
 
 
 def _report(estate: Estate, done: Mapping[str, object]) -> None:
-    if call.json:
-        document = estate.document()
-        call.out_json({"agent": estate.name, **done, **{name: document[name] for name in ("rows", "files")}})
-    else:
-        _print_counts(estate)
+    from retro.present.page.screens.records import estate_page
 
-
-def _print_counts(estate: Estate) -> None:
-    from retro.present.page.screens.records import counts_table
-
-    files = estate.document()["files"]
-    sizes = {**estate.rows, **{f"{name} (files)": size for name, size in files.items() if size}}
-    show_table(counts_table(sizes))
+    document = estate.document()
+    shown = {"agent": estate.name, **done, **{name: document[name] for name in ("rows", "files")}}
+    answer(shown, lambda: estate_page(document), "text", None)

@@ -56,7 +56,7 @@ def ripening(agent: AgentName = None, form: PageFormat = "text", output: PageOut
     """
     from retro.app.questions.screens.ripening import RipeningQuestion
     from retro.app.questions.screens.ripening import ripening as ask
-    from retro.present.page.screens.today import ripening_page
+    from retro.present.page.screens.ripening import ripening_page
 
     rows = ask(call.store, call.config, RipeningQuestion(time.time_ns() // 1000, agent))
     answer(
