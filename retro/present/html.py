@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from retro.present.references import Reference
 
 __all__ = ["TEMPLATES", "environment_of_pages", "html_of"]
-
-_TYPED: Final = re.compile("`([^`]+)`")
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 """Where pages and screens are laid out, with their styles."""
@@ -94,13 +91,6 @@ def _spark(levels: bytes) -> str:
     return markup(sparkline(levels))
 
 
-def _words(text: str) -> str:
-    """A remark, escaped; what stands between backticks is something to type."""
-    from markupsafe import escape  # noqa: PLC0415  comes with the engine
-
-    return markup(_TYPED.sub(r"<code>\1</code>", str(escape(text))))
-
-
 def _percent(share: float | None) -> str:
     return percent(share, 1)
 
@@ -115,7 +105,6 @@ _FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "stops": stop_rows,
     "diagram": _diagram,
     "percent": _percent,
-    "words": _words,
     "spark": _spark,
 }
 """What a template draws with: charts escape what strangers wrote themselves."""

@@ -95,6 +95,8 @@ def test_decimals_follow_the_currency(currency: str, amounts: list[float | None]
         (duration(4500), "75 min"),
         (duration(23400), "6.5 h"),
         (duration(172.8 * 3600), "7.2 d"),
+        (duration(55 * 86400), "55 d"),
+        (duration(259.2 * 86400), "37 weeks"),
         (duration(None), DASH),
     ],
 )

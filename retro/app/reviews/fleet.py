@@ -210,7 +210,7 @@ class _Reader:
         if self.week is None:
             return "no week has been reviewed yet"
         if week is not None and week.revision is not None:
-            return "made by an older version, and not summed up; `retro reviews remake` does"
+            return "made by an older version, and not summed up; retro reviews remake does"
         if week is not None:
             return f"its review of {self.week} is {week.state}"
         if state == "awake":

@@ -153,7 +153,8 @@ def _hung(
 
 
 def _prose(block: Prose, width: int) -> list[Line]:
-    label = [line(_INDENT, (text, "strong")) for text in wrap(block.label, width - 2) if text]
+    heads = [block.label] if cells(block.label) <= width - 2 else wrap(block.label, width - 2)
+    label = [line(_INDENT, (text, "strong")) for text in heads if text]
     return [*label, *(line(_INDENT, (text, block.tone)) for text in wrap(block.text, width - 2))]
 
 

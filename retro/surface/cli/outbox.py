@@ -70,10 +70,8 @@ def _list(bounds: ListBounds, form: str, output: Path | None) -> None:
     from retro.app.questions import deliveries as subject
 
     counts = subject.count_deliveries(call.store)
-    if bounds == EVERYTHING and form != "json" and not call.json:
-        if not counts:
-            call.say("nothing to deliver yet; `retro run --once` makes what is due")
-            return
+    nothing = "nothing to deliver yet; `retro run --once` makes what is due"
+    if counts and bounds == EVERYTHING and form != "json" and not call.json:
         letters = _open_letters(counts)
         page = _page(letters, counts, _left_out(counts, letters))
         write_out(list_text(page), output) if form == "text" else write_page(page, form, output)
@@ -86,7 +84,7 @@ def _list(bounds: ListBounds, form: str, output: Path | None) -> None:
         subject.delivery_document,
         lambda rows: _page(rows, counts),
     )
-    print_list(listed, bounds, form, output, lambda: "no message follows")
+    print_list(listed, bounds, form, output, lambda: "no message follows" if counts else nothing)
 
 
 def _open_letters(counts: Mapping[tuple[str, str], int]) -> Sequence[Delivery]:

@@ -26,7 +26,7 @@ from retro.store.jobs.results import ReviewSummary, RuleWeek, keep_summaries
 from retro.store.jobs.tables import documents, reviews, rule_weeks
 from tests.worlds.lives import agent_of
 from tests.worlds.oracle import row_of
-from tests.worlds.service_world import MONDAY, World, life, trade
+from tests.worlds.service_world import MONDAY, World, life, line, trade
 
 GAIN = 4 * 10.0 - 3 * 4.0
 """A `life` of a week: four trades of 10 and three of -4, against having kept what was given up for each."""
@@ -206,7 +206,7 @@ def test_a_silent_agent_and_a_service_that_rests_stand_first(one_world: World) -
     page = render(report, "text")
     assert [wish.kind for wish in report.wishes] == ["silence"]
     assert report.signs[0].kind == "service"
-    assert page.index("has been silent for 60.") < page.index("Wants you".upper())
+    assert page.index("has been silent for 9 weeks.") < page.index("Wants you".upper())
     assert "retro run" in page
     assert "That is all." in page
     assert len(look(one_world, "bot").rows) == 1
@@ -225,3 +225,30 @@ def test_a_rule_s_biography_is_what_its_weeks_said(one_world: World) -> None:
     assert chapter.newest == row_of(one_world.document("bot.weekly.2026-W11"), "H-7")
     with pytest.raises(UnknownError, match="no reviewed week of bot tells of a rule 'H-99'"):
         rule_biography(one_world.store, one_world.config, agent, "H-99")
+
+
+def test_the_month_is_what_was_closed_on_its_days_and_what_is_foretold_ripens(one_world: World) -> None:
+    month = look(one_world).month
+    assert month is not None
+    assert [day.date for day in month.days] == [f"2026-03-{number:02}" for number in range(1, 17)]
+    assert [day.closed for day in month.days] == [0, *[1] * 14, 0]
+    assert month.pnl == pytest.approx(7 * 10.0 - 7 * 4.0)
+    assert [day.so_far for day in month.days[:4]] == pytest.approx([0.0, 10.0, 6.0, 16.0])
+    due = format_instant(one_world.clock() + 2 * DAY)
+    past = format_instant(one_world.clock() - DAY)
+    at = one_world.clock() - 3 * DAY
+    one_world.tell(
+        [
+            line("prediction", "open", at, target_at=due, predicted=1.0),
+            line("prediction", "answered", at, target_at=due, predicted=1.0),
+            line("resolution", "r", at + HOUR, prediction="answered", actual=1.0),
+            line("prediction", "over", at, target_at=past, predicted=1.0),
+        ]
+    )
+    asked = RipeningQuestion(one_world.clock())
+    rows = [row for row in ripening(one_world.store, one_world.config, asked) if row.kind == "prediction"]
+    assert [(row.agent, row.name, row.date) for row in rows] == [("bot", "open", due[:10])]
+    one_world.clock.at += 60 * DAY
+    later = look(one_world)
+    assert later.month is None
+    assert later.reasons["month"]

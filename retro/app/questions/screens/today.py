@@ -56,7 +56,7 @@ _ARRIVALS: Final = 2000
 _NAMED: Final = 8
 _REVERSED: Final = 500
 _FORTNIGHT: Final = 14
-_NEVER_LOOKED: Final = "you have not said yet that you looked: `retro today --seen`"
+_NEVER_LOOKED: Final = "you have not said yet that you looked: retro today --seen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class _Morning:
     def _since(self, since: int) -> Arrivals:
         finished = results.finished_since(self.conn, since, _ARRIVALS + 1, self.question.agent)
         if len(finished) > _ARRIVALS:
-            why = f"more than {_ARRIVALS:,} reviews came in: `retro reviews` lists them"
+            why = f"more than {_ARRIVALS:,} reviews came in: retro reviews lists them"
             return Arrivals(
                 reviews=None,
                 corrected=None,

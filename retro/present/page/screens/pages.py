@@ -95,7 +95,7 @@ def positions_page(
         unknown = "The book follows other settings"
         if facts is not None:
             unknown = f"{count(facts, 'fact')} came since the book was settled"
-        blocks.append(Notes((f"{unknown}: the next knock, or `retro positions`, settles it.",)))
+        blocks.append(Notes((f"{unknown}: the next knock, or retro positions, settles it.",)))
     return page_of_blocks("Positions", agent, f"in {currency}, UTC", count(total, "position"), tuple(blocks))
 
 

@@ -317,7 +317,7 @@ def _ripening(report: TodayReport) -> Section | None:
     more = len(report.ripening) - len(dated) + report.ripening_omitted
     blocks: tuple[Block, ...] = (ripening_table(dated),) if dated else ()
     if more:
-        blocks = (*blocks, Notes((f"{more:,} more, with or without a day: `retro ripening`.",), tone="faint"))
+        blocks = (*blocks, Notes((f"{more:,} more, with or without a day: retro ripening.",), tone="faint"))
     return Section("ripening", "Ripens next", blocks)
 
 

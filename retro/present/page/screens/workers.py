@@ -34,7 +34,7 @@ def _result(report: WorkersReport) -> str:
     if not report.has_server:
         return "no workers: SQLite has one service"
     if report.engine is None:
-        return "no engine yet: `retro fleet init` makes it"
+        return "no engine yet: retro fleet init makes it"
     return count(report.engine.workers, "worker")
 
 
