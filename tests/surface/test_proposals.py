@@ -80,7 +80,7 @@ def test_status_shows_the_whole_address_and_what_would_prove_it_wrong(retro: Ret
     printed = retro(*words, "status").out.splitlines()
     assert f"  {row['id']}  bot    open   H-1: demote" in printed
     assert address in "".join(line.strip() for line in printed)
-    assert address in retro(*words, "status", "--format", "md").out.replace("\\", "")
+    assert address in retro(*words, "status", "--format", "html").out
     assert f"  - {row['id']} is wrong if later entry citations speak for it at 10 to 1" in printed
 
 

@@ -32,7 +32,17 @@ if TYPE_CHECKING:
     from retro.kernels.uncertainty import Integers
     from retro.model import Decision, Prediction, Resolution
 
-__all__ = ["ClaimTerms", "FitTerms", "correction_at", "curve_at", "curve_of", "folded", "is_sample", "key_of"]
+__all__ = [
+    "ClaimTerms",
+    "FitTerms",
+    "correction_at",
+    "curve_at",
+    "curve_of",
+    "folded",
+    "is_sample",
+    "key_of",
+    "target_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +182,7 @@ def _records(
     rows["at"] = [p.at for p, _ in pairs]
     rows["resolved_at"] = [r.at for _, r in pairs]
     rows["ends_at"] = [
-        r.at if target is None else target for target, r in ((_target(p), r) for p, r in pairs)
+        r.at if target is None else target for target, r in ((target_of(p), r) for p, r in pairs)
     ]
     for name in ("predicted", "low", "high", "confidence"):
         rows[name] = column(getattr(p, name) for p, _ in pairs)
@@ -197,7 +207,8 @@ def _decision(
     return None if decision is None or decision.at > resolution.at else decision
 
 
-def _target(prediction: Prediction) -> int | None:
+def target_of(prediction: Prediction) -> int | None:
+    """The instant that a prediction speaks of, in microseconds, however it was told; None where it names none."""
     target = prediction.target_at
     if isinstance(target, str):
         return parse_instant(target)
@@ -205,5 +216,5 @@ def _target(prediction: Prediction) -> int | None:
 
 
 def _is_late(prediction: Prediction) -> bool:
-    target = _target(prediction)
+    target = target_of(prediction)
     return target is not None and prediction.at > target

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from retro.app.settlement.lookup import named_agent
+from retro.evaluate.claims.fold import target_of
 from retro.kinds import POSITION
 from retro.model import Prediction, Resolution
 from retro.periods import day_of, zone
@@ -168,8 +169,7 @@ def _predictions(conn: Connection, zones: Mapping[str, ZoneInfo], now: int) -> l
     rows = []
     for name in sorted(zones)[:_READ]:
         newest = events.newest_of(conn, name, Prediction, _FORETOLD)
-        targets = {fact.id: fact.target_at for fact in newest if isinstance(fact.target_at, int)}
-        due = {fact: at for fact, at in targets.items() if at > now}
+        due = {fact.id: at for fact in newest if (at := target_of(fact)) is not None and at > now}
         if not due:
             continue
         resolved = {fact.prediction for fact in events.newest_of(conn, name, Resolution, _FORETOLD)}
