@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from retro.app.doctor import agents as checks_agents
 from retro.app.doctor import doors as checks_doors
+from retro.app.doctor import fleet as checks_fleet
 from retro.app.doctor import library as checks_library
 from retro.app.doctor import machine as checks_machine
 from retro.app.doctor import memory as checks_memory
@@ -43,6 +44,7 @@ _CHECKS: Final[tuple[Examination, ...]] = (
     *checks_model.CHECKS,
     *checks_service.CHECKS,
     *checks_watch.CHECKS,
+    *checks_fleet.CHECKS,
     *checks_doors.CHECKS,
 )
 

@@ -26,6 +26,7 @@ __all__ = [
     "count_parked",
     "letter_buckets",
     "newest_done_at",
+    "overdue_buckets",
     "parked",
     "ripe_buckets",
 ]
@@ -130,6 +131,21 @@ def ripe_buckets(conn: Connection, now: int) -> list[int]:
     )
     buckets = {bucket for query in queries for bucket in conn.execute(query).scalars()}
     return sorted(buckets | buckets_behind(conn))
+
+
+def overdue_buckets(conn: Connection, before: int) -> set[int]:
+    """The buckets in which a period that ended until then (microseconds) is not written down, or a review not begun.
+
+    History that was told late has been due for years on its first day: it does not count.
+    """
+    e, r = enrolments.c, reviews.c
+    unbegun = select(r.bucket).where(r.due_at <= before, r.backfill == 0).distinct()
+    queries = (
+        select(e.bucket).where(e.next_at <= before).distinct(),
+        unbegun.where(IS_WAITING),
+        unbegun.where(IS_DUE, r.not_before <= before),
+    )
+    return {bucket for query in queries for bucket in conn.execute(query).scalars()}
 
 
 def letter_buckets(conn: Connection, now: int) -> list[int]:
