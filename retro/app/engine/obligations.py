@@ -69,7 +69,7 @@ def enqueue_due(
         except WithheldError as error:  # nothing was written for this agent; the others must not wait for it
             broken.append(error)
     with store.read() as conn:
-        ripe = enrolments.anything_to_do(conn, now, bucket)
+        ripe = reviews.any_waited(conn, now, bucket)
         spent = bucket is None and shared_marks.has_spent_tellings(conn)
     if ripe or spent:
         with store.write() as conn:

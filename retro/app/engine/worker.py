@@ -306,8 +306,10 @@ def _finish(bench: WorkContext, staged_reviews: Sequence[StagedReview], tally: P
     now = bench.clock()
     try:
         with bench.store.write() as conn:
-            # all rows first, in the order of their keys: an ingest that marks them stale takes them in the same one
-            claims.lock(conn, [staged.review for staged in staged_reviews])
+            if (
+                len(staged_reviews) > 1
+            ):  # in the order of their keys: an ingest that marks them stale takes them in it too
+                claims.lock(conn, [staged.review for staged in staged_reviews])
             commit_all(conn, bench, staged_reviews, now)
     except LostClaimError as error:
         if len(staged_reviews) == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import func, or_, select, text, update
+from sqlalchemy import func, or_, select, text, union_all, update
 
 from retro.periods import FOREVER
 from retro.store.books import shared_marks
@@ -105,8 +105,8 @@ def unsettled(conn: Connection, now: int, bucket: int | None = None) -> list[str
     Of a bucket, or of all: either is found in time that goes by their number.
     """
     names = shared_marks.agents_behind(conn, bucket)
-    for query in _reasons(now, bucket):
-        names.update(conn.execute(query).scalars())
+    reasons = [select(reason.subquery().c.name) for reason in _reasons(now, bucket)]
+    names.update(conn.execute(union_all(*reasons)).scalars())
     return sorted(names)  # no database's collation
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import and_, bindparam, or_, select, text, true, update
+from sqlalchemy import and_, bindparam, literal, or_, select, text, true, union_all, update
 
 from retro.invariant import invariant
 
@@ -44,12 +44,13 @@ class BucketHolder(NamedTuple):
 
 
 def any_row(conn: Connection, *queries: Select[Any]) -> bool:
-    """Whether one of these queries has a row, each read in the order of an index.
+    """Whether one of these queries has a row, each read in the order of an index; in one statement, up to the first that has.
 
     The order is for the planner: it thinks that rows are common where thousands have the state and none has the instant,
     and would read the table from its start until it meets one.
     """
-    return any(conn.execute(query.limit(1)).first() is not None for query in queries)
+    firsts = [select(literal(1)).select_from(query.limit(1).subquery()) for query in queries]
+    return conn.execute(union_all(*firsts).limit(1)).first() is not None
 
 
 @dataclass(frozen=True, slots=True)

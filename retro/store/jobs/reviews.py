@@ -17,6 +17,7 @@ from retro.kinds import CALENDAR, KINDS
 from retro.periods import FOREVER
 from retro.store.facts.agents import key_query
 from retro.store.facts.departures import present_id
+from retro.store.jobs.queue import any_row
 from retro.store.jobs.staleness import Staleness, stale
 from retro.store.jobs.tables import documents, reviews
 from retro.store.locks import in_bucket
@@ -37,6 +38,7 @@ __all__ = [
     "NO_FACTS",
     "Review",
     "StoredRevision",
+    "any_waited",
     "by_id",
     "by_key",
     "by_keys",
@@ -149,13 +151,22 @@ def review_of(row: Sequence[Any]) -> Review:
     return review._replace(backfill=bool(review.backfill), late=Staleness.decode(arrived))
 
 
+def any_waited(conn: Connection, now: int, bucket: int | None = None) -> bool:
+    """Whether a review (of a bucket) waited and has settled, so that `mark_due` would change it."""
+    return any_row(conn, _waited(now, bucket))
+
+
+def _waited(now: int, bucket: int | None) -> Select[Any]:
+    ripe = select(reviews.c.key).where(IS_WAITING, reviews.c.due_at <= now)
+    return ripe.where(*in_bucket(reviews, bucket)).order_by(reviews.c.due_at)
+
+
 def mark_due(conn: Connection, now: int, key: int | None = None, *, bucket: int | None = None) -> int:
     """What waited and has settled is due, a thousand rows at once (of a bucket) or the one of that key; how many.
 
     What another process is promoting is left to it.
     """
-    ripe = select(reviews.c.key).where(IS_WAITING, reviews.c.due_at <= now).order_by(reviews.c.due_at)
-    ripe = ripe.where(*in_bucket(reviews, bucket))
+    ripe = _waited(now, bucket)
     ripe = ripe if key is None else ripe.where(reviews.c.key == key)
     free = conn.execute(ripe.limit(_AT_ONCE).with_for_update(skip_locked=True)).scalars().all()
     if not free:
