@@ -18,8 +18,8 @@ from typing import Any, Literal
 
 from sqlalchemy import event
 
-from retro.app.context import Consequence
-from retro.app.engine.knocks import Knock, answer
+from retro.app.context import Consequence, Knock
+from retro.app.engine.knocks import answer
 from retro.store.database import Store, open_store
 from retro.store.locks import bucket_of
 from tests.fleet_sweep import SETTINGS, WHEN, documents, tell
@@ -45,13 +45,16 @@ def answered(url: str, folder: Path, agent: str, point: int = 0, moment: Moment 
             os._exit(9)
 
     event.listen(store.engine, f"{moment}_cursor_execute", count)
-    bench = World(store, folder, at=WHEN, configuration=SETTINGS).bench(
-        alone=False, owner=f"{os.getpid()}", consequences=(Consequence("effects", effect),)
-    )
     asked: list[Knock] = []
-    answer(bench, Knock("stream", bucket_of(agent)), lambda knock, _: asked.append(knock))
-    for knock in asked:
-        answer(bench, knock, lambda *_: None)
+    bench = World(store, folder, at=WHEN, configuration=SETTINGS).bench(
+        alone=False,
+        owner=f"{os.getpid()}",
+        consequences=(Consequence("effects", effect),),
+        ask=asked.append,
+    )
+    answer(bench, Knock("stream", bucket_of(agent)))
+    for knock in [*asked]:
+        answer(bench, knock)
     store.close()
     return statements
 

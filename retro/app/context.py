@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LONGEST_WAIT",
+    "Ask",
     "Consequence",
+    "Knock",
     "PassSummary",
+    "Queue",
     "ReviewPolicy",
     "Words",
     "WorkContext",
@@ -48,6 +51,22 @@ Words = Callable[[Review, Document, "AgentSettings"], tuple[Document, bool]]
 """
 
 
+Queue = Literal["stream", "letters", "rework"]
+"""What a worker takes part in: settling and reviewing, sending, or making history again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knock:
+    """Something may be to be done for the agents of a bucket; `bucket` None: for all together, or for none of them."""
+
+    queue: Queue
+    bucket: int | None
+
+
+Ask = Callable[[Knock], None]
+"""Ask an engine for a knock. It waits for nobody, and may come to nothing."""
+
+
 class Consequence(NamedTuple):
     """What else a finished review does, in the transaction that makes it done, and the name of it."""
 
@@ -62,7 +81,8 @@ class WorkContext:
     `look_back` tells what became of what was sent and gives how many things a person has to look at.
     `worded_kinds` are those that a model words. `alone`: no other process works on the database, so what is held by somebody else is held by nobody.
     `beat` is called between steps, `stopping` says that no new step should begin, `log` takes an event and its fields,
-    `bound` adds fields to whatever is logged inside it. `bucket`: whose agents alone are worked on; None: all.
+    `bound` adds fields to whatever is logged inside it. `bucket`: whose agents alone are worked on; None: all. `ask` has a
+    fleet's engine knock; without a fleet nobody hears it.
     """
 
     store: Store
@@ -85,6 +105,7 @@ class WorkContext:
     log: Callable[..., None] = lambda *_, **__: None
     bound: Callable[..., AbstractContextManager[None]] = lambda **_: nullcontext()
     bucket: int | None = None
+    ask: Ask = lambda _: None
 
     @property
     def lease(self) -> int:

@@ -12,13 +12,13 @@ import logging
 import os
 import signal
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
 
-from retro.app.context import PassSummary
-from retro.app.engine.knocks import Knock, answer, sweep
+from retro.app.context import Knock, PassSummary
+from retro.app.engine.knocks import answer, ripe_knocks
 from retro.app.intake import sources
 from retro.daemon.notify import Notifier
 from retro.daemon.setup import configured, log_of, private, workbench
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from procrastinate import App
     from procrastinate.jobs import Job
 
-    from retro.app.context import WorkContext
-    from retro.app.engine.knocks import Queue
+    from retro.app.context import Queue, WorkContext
     from retro.daemon.setup import RunOptions
     from retro.store.database import Store
 
@@ -164,15 +163,18 @@ async def _run(worker: Worker) -> None:
 
 
 async def _tick(worker: Worker, notifier: Notifier) -> None:
-    """Signs of life, and what is this machine's own: its sources."""
+    """Signs of life, and beside them what is this machine's own: its sources, which may take hours to read."""
     looked = noted = -_NOTED_S
+    look: asyncio.Task[None] | None = None
     while True:
         notifier.beat()
         now = time.monotonic()
-        if now - looked >= _LOOK_S:
+        if look is not None and look.done():
+            look.result()  # what nobody expected ends the signs of life, and with them the worker
+        if now - looked >= _LOOK_S and (look is None or look.done()):
             looked = now
             due, noted = now - noted >= _NOTED_S, now if now - noted >= _NOTED_S else noted
-            await asyncio.to_thread(worker.look, note=due)
+            look = asyncio.create_task(asyncio.to_thread(worker.look, note=due))
         await asyncio.sleep(_TICK_S)
 
 
@@ -180,7 +182,7 @@ class Worker:
     """Answers knocks of some queues with a bench, and asks the engine for others."""
 
     def __init__(self, bench: WorkContext, terms: WorkerTerms) -> None:
-        self.bench = bench
+        self.bench = replace(bench, ask=self._ask_later)
         self.terms = terms
         self.counts = WorkerCounts()
         self._engine: App | None = None
@@ -250,20 +252,20 @@ class Worker:
     def _answer(self, queue: Queue, bucket: int | None) -> None:
         """Answer one knock, in a thread of its own."""
         began = time.monotonic()
-        tally = answer(self.bench, Knock(queue, bucket), self._ask_later)
+        tally = answer(self.bench, Knock(queue, bucket))
         self.counts.add(queue, tally, time.monotonic() - began)
 
-    def _ask_later(self, knock: Knock, at: int | None) -> None:
+    def _ask_later(self, knock: Knock) -> None:
         """From a thread: whoever is told of it is the loop, and nobody waits."""
         if self._loop is not None:
-            asyncio.run_coroutine_threadsafe(self.ask(knock, at), self._loop)
+            asyncio.run_coroutine_threadsafe(self.ask(knock), self._loop)
 
-    async def ask(self, knock: Knock, at: int | None = None, *, first: bool = False) -> None:
+    async def ask(self, knock: Knock, *, first: bool = False) -> None:
         """Let the engine knock, unless it is to already; `first`: before all that wait."""
         from procrastinate.exceptions import AlreadyEnqueued  # noqa: PLC0415  only where it is wanted
 
         if self._engine is not None:
-            job = self._job(self._engine, knock, at, first=first)
+            job = self._job(self._engine, knock, first=first)
             with contextlib.suppress(AlreadyEnqueued):
                 await self._engine.job_manager.defer_job_async(job)
 
@@ -282,16 +284,13 @@ class Worker:
                 await self.ask(knock)
 
     @staticmethod
-    def _job(engine: App, knock: Knock, at: int | None = None, *, first: bool = False) -> Job:
-        from datetime import UTC, datetime  # noqa: PLC0415  for this alone
-
+    def _job(engine: App, knock: Knock, *, first: bool = False) -> Job:
         name = f"{knock.queue}-{'all' if knock.bucket is None else knock.bucket}"
         task = engine.configure_task(
             "knock",
             queue=knock.queue,
             lock=name,
             queueing_lock=f"{name}-first" if first else name,  # one may wait in the line already
-            schedule_at=None if at is None else datetime.fromtimestamp(at / 1e6, UTC),
             priority=_FIRST if first else 0,
         )
         return task.make_new_job(queue=knock.queue, bucket=knock.bucket)
@@ -309,10 +308,9 @@ class Worker:
                 if job.task_name == "knock":  # what was held there is leased still, and no sweep would look
                     await self.ask(msgspec.convert(job.task_kwargs, Knock), first=True)
         await jobs.prune_stalled_workers(seconds_since_heartbeat=_DEAD_S * 3)
-        knocks: list[Knock] = []
+        knocks = await asyncio.to_thread(ripe_knocks, self.bench)
         if timestamp % _HOURLY_S >= _HOURLY_S - 30:  # once an hour, whichever worker sweeps then
             knocks.append(Knock("stream", None))
-        await asyncio.to_thread(sweep, self.bench, lambda knock, _: knocks.append(knock))
         await self._ask_all(self._engine, knocks)
 
 

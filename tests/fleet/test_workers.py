@@ -6,6 +6,8 @@ F1, F3, F4, F5, F6 and F8 at full size are in `tests/fleet_sweep.py`; numbers in
 from __future__ import annotations
 
 import asyncio
+import socket
+import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +15,14 @@ from typing import Any
 
 import pytest
 
-from retro.app.engine.knocks import Ask, Knock, answer, sweep
+from retro.app.context import Knock, PassSummary
+from retro.app.doctor.check import Installation
+from retro.app.doctor.fleet import fleet
+from retro.app.engine.knocks import answer, ripe_knocks
+from retro.app.intake.sources import read_all
+from retro.daemon import fleet as daemon
 from retro.daemon.fleet import Worker, WorkerTerms, install
+from retro.daemon.notify import Notifier
 from retro.daemon.worker_page import WorkerCounts, serve_page
 from retro.errors import LostClaimError, UsageError
 from retro.periods import DAY, HOUR
@@ -24,17 +32,13 @@ from retro.store.jobs.backlog import ripe_buckets
 from retro.store.jobs.queue import HOLDER
 from retro.store.locks import bucket_of
 from retro.store.migrations.engine import engine_schema, engine_state
-from tests.worlds.service_world import MONDAY, Recorder, World, life
+from tests.worlds.service_world import MONDAY, Recorder, World, life, lines_of
 
 AGENTS = ("ash", "birch", "cedar")
 WHEN = MONDAY + DAY + 2 * HOUR
 EMPTY = (
     "TRUNCATE procrastinate_jobs, procrastinate_workers, procrastinate_events, procrastinate_periodic_defers"
 )
-
-
-def nobody(_: Knock, __: int | None) -> None:
-    """An engine that loses whatever it is asked for."""
 
 
 def told(store: Store, folder: Path) -> World:
@@ -158,7 +162,7 @@ def test_f4_who_holds_a_bucket_frees_at_once_what_a_zombie_held_and_its_fence_is
             conn, "a service", world.clock(), bench.lease, limit=1, bucket=bucket_of("birch")
         )
     for name in ("ash", "birch"):
-        answer(bench, Knock("stream", bucket_of(name)), nobody)
+        answer(bench, Knock("stream", bucket_of(name)))
     states = {review.id: review.state for review in world.reviews()}
     assert states[zombie[0].id] == "done"
     assert states[other[0].id] == "running", "`retro run` holds no bucket: its lease counts"
@@ -168,31 +172,82 @@ def test_f4_who_holds_a_bucket_frees_at_once_what_a_zombie_held_and_its_fence_is
 
 def test_a_letter_that_is_being_sent_is_not_freed_by_a_knock_that_makes_reviews(world: World) -> None:
     bench, bucket = world.bench(alone=False), bucket_of("ash")
-    answer(bench, Knock("stream", bucket), nobody)
+    answer(bench, Knock("stream", bucket))
     with world.store.write() as conn:
         sending = outbox.claim(
             conn, f"{HOLDER}x", world.clock(), bench.lease, "file", digest=outbox.ALONE, bucket=bucket
         )
     assert sending
-    answer(bench, Knock("stream", bucket), nobody)
+    answer(bench, Knock("stream", bucket))
     assert [x.state for x in world.letters() if x.key == sending[0].key] == ["sending"]
-    answer(bench, Knock("letters", bucket), nobody)
+    answer(bench, Knock("letters", bucket))
     assert {x.state for x in world.letters()} == {"sent"}
 
 
 def test_a_sweep_asks_for_each_bucket_that_has_anything_and_for_no_other(world: World) -> None:
     asked: list[Knock] = []
-    ask: Ask = lambda knock, _: asked.append(knock)  # noqa: E731  it is one
-    bench = world.bench(alone=False)
+    bench = world.bench(alone=False, ask=asked.append)
     buckets = sorted(map(bucket_of, AGENTS))
-    assert sweep(bench, ask) == len(AGENTS)
-    assert asked == [Knock("stream", bucket) for bucket in buckets]
+    knocks = ripe_knocks(bench)
+    assert knocks == [Knock("stream", bucket) for bucket in buckets]
+    for knock in knocks:
+        answer(bench, knock)
+    assert asked == [Knock("letters", bucket) for bucket in buckets] == ripe_knocks(bench)
     for knock in [*asked]:
-        answer(bench, knock, ask)
-    assert asked[len(AGENTS) :] == [Knock("letters", bucket) for bucket in buckets]
-    for knock in asked[len(AGENTS) :]:
-        answer(bench, knock, ask)
-    assert sweep(bench, ask) == 0
+        answer(bench, knock)
+    assert ripe_knocks(bench) == []
+
+
+def test_who_a_source_tells_of_is_knocked_for_at_once_and_nobody_where_nothing_is_new(
+    postgres: Store, tmp_path: Path
+) -> None:
+    journal = tmp_path / "a.jsonl"
+    journal.write_bytes(lines_of(life(1, "ash") + life(1, "birch")))
+    source = {"kind": "journal", "path": str(journal)}
+    world = World(postgres, tmp_path, at=WHEN, configuration={"source": [source]})
+    asked: list[Knock] = []
+    bench = world.bench(alone=False, host="here", ask=asked.append)
+    read_all(bench, PassSummary())
+    assert asked == [Knock("stream", bucket) for bucket in sorted(map(bucket_of, ("ash", "birch")))]
+    with journal.open("ab") as file:
+        file.write(lines_of(life(1, "birch")) + lines_of(life(1, "cedar")))
+    asked.clear()
+    read_all(bench, PassSummary())
+    assert asked == [Knock("stream", bucket_of("cedar"))]
+
+
+def test_the_doctor_knows_who_is_silent_and_what_waits_for_hours(world: World) -> None:
+    def examined(hours: int) -> list[tuple[str, str]]:
+        house = Installation(world.bench().config, {}, WHEN + hours * HOUR, world.store)
+        return [(check.state, check.detail.partition(";")[0].partition(":")[0]) for check in fleet(house)]
+
+    def signs(of: str) -> None:
+        engine_rows(
+            world.store,
+            f"INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '{of}')",
+        )
+
+    nobody_there = "no worker gives a sign of life"
+    assert examined(0) == [("note", nobody_there)], "what nobody has looked at yet is not late"
+    work_to_the_end(world)
+    engine_rows(world.store, EMPTY)
+    assert examined(0) == [("note", nobody_there)]
+    assert examined(25) == [("broken", nobody_there)], "the day after has ended, and nobody has looked"
+    world.clock.set(WHEN + 25 * HOUR)
+    world.owe()
+    assert examined(25) == [("broken", nobody_there)], "it is written down, and waits"
+    signs("1 second")
+    assert examined(25) == [("broken", "buckets of agents that wait for more than 2 hours")]
+    work_to_the_end(world)
+    assert examined(25) == [("ok", "workers that give signs of life")]
+    engine_rows(world.store, EMPTY)
+    signs("1 minute")
+    engine_rows(
+        world.store,
+        "INSERT INTO procrastinate_jobs (queue_name, task_name, status, worker_id)"
+        " SELECT 'stream', 'knock', 'doing', max(id) FROM procrastinate_workers",
+    )
+    assert examined(25) == [("note", "knocks whose worker is silent"), ("note", nobody_there)]
 
 
 def test_sqlite_has_no_fleet(tmp_path: Path) -> None:
@@ -200,6 +255,37 @@ def test_sqlite_has_no_fleet(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="PostgreSQL"):
         install(store)
     store.close()
+
+
+def test_a_worker_gives_signs_of_life_while_it_reads_a_source_for_long(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the watchdog of its unit would kill it at each first reading of a large one."""
+    reading, read = threading.Event(), threading.Event()
+
+    class Reader(Worker):
+        def look(self, *, note: bool) -> None:
+            assert note
+            reading.set()
+            read.wait(10)
+
+    monkeypatch.setattr(daemon, "_TICK_S", 0.01)
+    address = str(tmp_path / "systemd")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(address)
+        systemd.settimeout(5)
+        worker = Reader(World(store, tmp_path).bench(), WorkerTerms())
+        notifier = Notifier({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "4000"})
+
+        async def signs() -> list[bytes]:
+            ticks = asyncio.create_task(daemon._tick(worker, notifier))
+            await asyncio.to_thread(reading.wait, 5)
+            got = [await asyncio.to_thread(systemd.recv, 99) for _ in range(3)]
+            ticks.cancel()
+            read.set()
+            return got
+
+        assert asyncio.run(signs()) == [b"WATCHDOG=1"] * 3
 
 
 def test_a_worker_says_how_it_is(world: World) -> None:

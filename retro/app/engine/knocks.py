@@ -1,4 +1,4 @@
-"""The seam between the ledger, which decides what is due, and an engine that knocks for a fleet of workers.
+"""Answers to an engine that knocks for a fleet of workers: the ledger decides what is due.
 
 A knock names a bucket of agents and carries nothing else. It may be lost, and may come twice: whoever answers asks the
 ledger what is to be done there. An engine sees to it that of one bucket one knock is answered at a time.
@@ -7,11 +7,10 @@ ledger what is to be done there. An engine sees to it that of one bucket one kno
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from retro.app.context import PassSummary
+from retro.app.context import Knock, PassSummary
 from retro.app.engine import delivery
 from retro.app.engine.summaries import sum_up_earlier
 from retro.app.engine.worker import bring_up_to_date, make_due, recover
@@ -23,30 +22,15 @@ from retro.store.jobs.backlog import letter_buckets, ripe_buckets
 from retro.store.jobs.queue import HOLDER
 
 if TYPE_CHECKING:
-    from retro.app.context import WorkContext
+    from retro.app.context import Queue, WorkContext
 
-__all__ = ["Ask", "Knock", "Queue", "answer", "sweep"]
-
-Queue = Literal["stream", "letters", "rework"]
-"""What a worker takes part in: settling and reviewing, sending, or making history again."""
+__all__ = ["answer", "ripe_knocks"]
 
 _TURN: Final = 20 * SECOND
 """After so long a knock begins nothing more of its bucket and asks for another, so that no bucket waits for a large one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Knock:
-    """Something may be to be done for the agents of a bucket; `bucket` None: for all together, or for none of them."""
-
-    queue: Queue
-    bucket: int | None
-
-
-Ask = Callable[[Knock, int | None], None]
-"""Ask an engine for a knock, from an instant on (microseconds; None: now). It waits for nobody, and may come to nothing."""
-
-
-def answer(bench: WorkContext, knock: Knock, ask: Ask) -> PassSummary:
+def answer(bench: WorkContext, knock: Knock) -> PassSummary:
     """Do what there is to do where it was knocked; what is left after a while is asked for again.
 
     The caller answers one knock of a bucket and queue at a time: what earlier answers have left held is freed at once.
@@ -67,9 +51,9 @@ def answer(bench: WorkContext, knock: Knock, ask: Ask) -> PassSummary:
     bring_up_to_date(mine, tally)
     make_due(mine, tally, until=until)
     if bench.clock() >= until or bench.stopping():
-        ask(knock, None)
+        bench.ask(knock)
     if tally.done:
-        ask(Knock("letters", knock.bucket), None)
+        bench.ask(Knock("letters", knock.bucket))
     return tally
 
 
@@ -87,17 +71,12 @@ def _answer_for_all(bench: WorkContext, queue: Queue, tally: PassSummary) -> Non
     tally.amiss = bench.look_back()
 
 
-def sweep(bench: WorkContext, ask: Ask) -> int:
-    """Ask for a knock wherever the ledger has anything to do, so that none is lost for longer than to the next sweep.
-
-    Gives how many were asked for.
-    """
+def ripe_knocks(bench: WorkContext) -> list[Knock]:
+    """A knock wherever the ledger has anything to do: who asks for these now and then makes up for every one that was lost."""
     now = bench.clock()
     with bench.store.read() as conn:
         knocks = [Knock("stream", bucket) for bucket in ripe_buckets(conn, now)]
         knocks += [Knock("letters", bucket) for bucket in letter_buckets(conn, now)]
         if outbox.ripe_channels(conn, now, bench.channels, digest=outbox.FLEET):
             knocks.append(Knock("letters", None))
-    for knock in knocks:
-        ask(knock, None)
-    return len(knocks)
+    return knocks

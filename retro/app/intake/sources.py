@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 
+from retro.app.context import Knock
 from retro.app.intake.fingerprints import key_of, signature_of
 from retro.app.intake.ingest import IngestTerms, ingest
 from retro.app.settlement.settings import lives_of
@@ -18,6 +19,7 @@ from retro.ingest.registry import ADAPTERS, CORRECTED
 from retro.ingest.sample import refuse_special
 from retro.secret import redact
 from retro.store.jobs import cursors
+from retro.store.locks import bucket_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -91,6 +93,9 @@ def _ingest_batches(
         bench.log(
             "source_read", level=level, source=done.source, events=done.events, stored=done.stored, **trouble
         )
+    if done.stored:  # a fleet looks at once at those of whom something is new
+        for bucket in sorted(set(map(bucket_of, done.agents))):
+            bench.ask(Knock("stream", bucket))
     return done
 
 

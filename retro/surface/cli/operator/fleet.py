@@ -110,7 +110,7 @@ def worker(
 
 
 def _queues(text: str) -> tuple[Any, ...]:
-    from retro.app.engine.knocks import Queue
+    from retro.app.context import Queue
 
     known: tuple[str, ...] = get_args(Queue)
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
