@@ -1,0 +1,167 @@
+"""A rework whose computers are killed under it, beside the documents that the service would have written (F13).
+
+    python -m tests.fleet_rework [--agents 200] [--dask]
+
+Thresholds change, and every review of the agents is looked at anew by processes. A third of the way they are killed; with
+`--dask` a cluster goes on (`pip install distributed`) whose scheduler is killed after another third. Nothing but what was
+stored may be in the ledger then, nothing may be held, and the stream makes a review that falls due. Processes do the rest,
+and once more all of it. In the end each document has the bytes that the service gives, each new revision was made once,
+and the second rework has found nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+
+from retro.app.engine.executors import computers
+from retro.app.engine.rework import ReworkSummary, rework
+from retro.errors import RetroError
+from retro.periods import DAY, HOUR
+from retro.store import rework as units
+from retro.store.database import open_store
+from retro.store.jobs import interventions
+from retro.store.jobs.tables import documents, reviews
+from tests.worlds.service_world import MONDAY, World, life
+
+SETTINGS = {"daily_review_enabled": False, "epoch_review_enabled": False}
+CHANGED = {**SETTINGS, "heuristic_min_citations": 50}
+
+Texts = dict[tuple[str, int], str]
+
+
+def world_of(folder: Path, names: list[str]) -> World:
+    """Agents after their first week, all reviewed, under thresholds that have changed since."""
+    folder.mkdir()
+    url = str(folder / "retro.db")
+    store = open_store(url)
+    tables: dict[str, Any] = {"retrospective": SETTINGS, "store": {"url": url}}
+    world = World(store, folder, at=MONDAY + 8 * DAY + HOUR, configuration=tables)
+    for name in names:
+        world.tell(life(2, agent=name))
+    world.knock()
+    world.configuration = {**tables, "retrospective": CHANGED}
+    return world
+
+
+def texts(world: World) -> Texts:
+    """(review, revision) -> its text."""
+    d = documents.c
+    query = select(reviews.c.id, d.revision, d.document).join(documents, d.review == reviews.c.key)
+    with world.store.read() as conn:
+        return {(row[0], row[1]): row[2] for row in conn.execute(query)}
+
+
+def reworked(world: World, executor: str, progress: Callable[[ReworkSummary, int], None]) -> ReworkSummary:
+    with computers(executor) as hands:
+        return rework(world.bench(), hands.executor, hands.at_once, progress)
+
+
+def killed(world: World, executor: str, left: int, kill: Callable[[], None], expected: Texts) -> None:
+    """Rework until so many agents are left, have the computers killed, and look at what the ledger holds."""
+    deaths: list[int] = []
+
+    def progress(_: ReworkSummary, still: int) -> None:
+        if still <= left and not deaths:
+            deaths.append(still)
+            kill()
+
+    try:
+        reworked(world, executor, progress)
+    except RetroError as error:
+        print(f"{executor.partition(':')[0]}: {error}", flush=True)
+    else:
+        raise AssertionError("it came to its end although what computed was killed")
+    states = {review.state for review in world.reviews()}
+    assert states <= {"done", "waiting"}, states
+    assert texts(world).items() <= expected.items(), "something is stored that nobody computed to its end"
+
+
+def kill_processes() -> None:
+    for child in multiprocessing.active_children():
+        child.kill()
+
+
+@contextmanager
+def cluster() -> Iterator[tuple[str, Callable[[], None]]]:
+    """A scheduler of Dask's and two workers: its address, and what kills the scheduler."""
+    words = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
+    scheduler = subprocess.Popen(
+        [*words, "--host", "127.0.0.1"], stderr=subprocess.PIPE, text=True, bufsize=1
+    )
+    assert scheduler.stderr is not None
+    address = next(line.split()[-1] for line in scheduler.stderr if "Scheduler at:" in line)
+    words = [
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_worker",
+        address,
+        "--nthreads",
+        "1",
+        "--no-dashboard",
+    ]
+    workers = [subprocess.Popen([*words, "--no-nanny"], stderr=subprocess.DEVNULL) for _ in range(2)]
+    try:
+        yield address, lambda: scheduler.send_signal(signal.SIGKILL)
+    finally:
+        scheduler.kill()
+        for process in workers:
+            process.kill()
+            process.wait()
+        scheduler.wait()
+
+
+def main() -> None:
+    """Rework, kill, and print what it came to."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--agents", type=int, default=200)
+    options.add_argument("--dask", action="store_true")
+    arguments = options.parse_args()
+    names = [f"agent-{number}" for number in range(arguments.agents)]
+    vars(units).update(UNIT=10)  # many, so that some are still to be computed whenever their computers die
+    with tempfile.TemporaryDirectory() as place:
+        folder, began = Path(place), time.monotonic()
+        twin = world_of(folder / "service", names)
+        with twin.store.write() as conn:
+            interventions.remake_since(conn, 0)
+        twin.knock()
+        expected = texts(twin)
+        twin.store.close()
+        world = world_of(folder / "rework", names)
+        print(f"{len(world.reviews())} reviews of {len(names)} agents", flush=True)
+        with world.store.write() as conn:
+            units.enlist(conn, names, 0, world.clock())
+        killed(world, "processes", 2 * len(names) // 3, kill_processes, expected)
+        if arguments.dask:
+            with cluster() as (address, kill):
+                killed(world, f"dask:{address}", len(names) // 3, kill, expected)
+        summary = reworked(world, "processes", lambda *_: None)
+        assert summary.failures == {}
+        assert texts(world) == expected, "not what the service writes"
+        with world.store.write() as conn:
+            units.enlist(conn, names, 0, world.clock())
+        assert reworked(world, "processes", lambda *_: None).revised == 0
+        assert texts(world) == expected
+        revised = sum(revision > 1 for _, revision in expected)
+        print(
+            f"{revised} new revisions, each made once, with the bytes of the service; a second rework changed nothing;"
+            f" {time.monotonic() - began:.0f} s"
+        )
+        world.store.close()
+
+
+if __name__ == "__main__":
+    main()
