@@ -5,7 +5,8 @@
 Two databases of one PostgreSQL get a crowd each, the few and the many, in which every agent has a week that is due and a
 letter that waits. Every statement is asked of one and of the other in turn and rolled back, so that whatever else the
 machine does meanwhile falls on both. Bars: 1.3 times as much (or a millisecond more, which no clock here tells apart), and
-20 ms for one shared mark told.
+20 ms for one shared mark told. What a sweep asks once in half a minute is a step for each bucket that has work, of which a
+thousand agents have 635 and the many all 1,024: it is held against its cost a bucket.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 NOW = parse_instant("2026-06-01T02:00:00Z")
 BAR = 1.3
 TOLD_APART_MS = 1.0
+BY_BUCKET = ("buckets with work", "buckets with letters")
 SHARED_MS = 20
 ROUNDS = 40
 
@@ -99,6 +101,11 @@ def crowded(place: Server, name: str, agents: int) -> Store:
     return store
 
 
+def _filled(agents: int) -> int:
+    """How many buckets so many agents of a crowd lie in."""
+    return len({bucket_of(f"crowd-{FIRST_KEY + number}") for number in range(agents)})
+
+
 def main() -> int:
     """Print milliseconds at both sizes and the ratio; 1 where one is above the bar."""
     parser = argparse.ArgumentParser(
@@ -109,13 +116,14 @@ def main() -> int:
     given = parser.parse_args()
     with server() as place:
         stores = crowded(place, "few", given.few), crowded(place, "many", given.many)
-        medians = measure(*stores)
+        medians, buckets = measure(*stores), _filled(given.many) / _filled(given.few)
         for store in stores:
             store.close()
     passed = medians["tell a shared mark"][1] <= SHARED_MS
     print(f"{'':24}{given.few:>10,}{given.many:>10,}     ratio   (ms, median of {ROUNDS})")
     for name, (few, many) in medians.items():
-        fits = many <= max(BAR * few, few + TOLD_APART_MS)
+        more = buckets if name in BY_BUCKET else 1.0
+        fits = many <= max(BAR * more * few, more * few + TOLD_APART_MS)
         passed &= fits
         print(f"{name:24}{few:10.2f}{many:10.2f}{many / few:10.2f}{'' if fits else '   above'}")
     return int(not passed)

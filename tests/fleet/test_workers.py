@@ -1,6 +1,6 @@
 """Workers of a fleet: whatever happens to an engine's knocks, each review is made once and says what it says on SQLite.
 
-F1, F3, F4, F5, F6 and F8 at full size are in `tests/fleet_sweep.py`; numbers in names are those of the fleet's test plan.
+Numbers in names are those of the fleet's test plan (docs/fleet.md); at full size: `tests/fleet_sweep.py`.
 """
 
 from __future__ import annotations

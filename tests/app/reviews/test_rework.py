@@ -85,7 +85,7 @@ def work(world: World, executor: Executor | None = None) -> ReworkSummary:
     return rework(world.bench(), executor or Here(), 2)
 
 
-def test_it_writes_what_the_service_would_write_and_no_more(
+def test_f13_it_writes_what_the_service_would_write_and_no_more(
     world: World, store: Store, tmp_path: Path
 ) -> None:
     before = texts(world)
@@ -148,7 +148,7 @@ def test_a_review_that_the_stream_holds_is_left_to_it(world: World) -> None:
     assert world.review("ada.weekly.2026-W10").revision == 2
 
 
-def test_killed_anywhere_it_goes_on_and_each_revision_is_made_once(world: World) -> None:
+def test_f13_killed_anywhere_it_goes_on_and_each_revision_is_made_once(world: World) -> None:
     written_down(world)
     stored = subject.commit
 
@@ -167,7 +167,7 @@ def test_killed_anywhere_it_goes_on_and_each_revision_is_made_once(world: World)
     assert sorted(key for key in texts(world) if key[1] > 1) == [(f"{a}.weekly.2026-W10", 2) for a in AGENTS]
 
 
-def test_computers_that_die_cost_no_more_than_their_units(world: World) -> None:
+def test_f13_computers_that_die_cost_no_more_than_their_units(world: World) -> None:
     class Dying(Here):
         def submit(self, work: Any, /, *given: Any, **named: Any) -> Future[Any]:
             future: Future[Any] = Future()
@@ -182,7 +182,7 @@ def test_computers_that_die_cost_no_more_than_their_units(world: World) -> None:
     assert work(world).revised == 3
 
 
-def test_an_undone_commit_leaves_nothing_in_the_ledger(world: World) -> None:
+def test_f13_an_undone_commit_leaves_nothing_in_the_ledger(world: World) -> None:
     before = texts(world)
     written_down(world, "ada")
     with world.store.read() as conn:
