@@ -8,7 +8,7 @@ where no worker of the stream has taken or changed a review meanwhile. A review 
 from __future__ import annotations
 
 from collections import deque
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, wait
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -211,9 +211,10 @@ def rework(
                     waiting.append((unit._replace(agents=tuple(changed), at=bench.clock()), tries + 1))
                 else:
                     summary.failures |= dict.fromkeys(changed, f"its facts changed {tries} times meanwhile")
-    except BrokenExecutor as error:
+    except (BrokenExecutor, CancelledError) as error:  # a cluster whose scheduler is gone cancels what it had
+        why = str(error) or "it was cancelled"
         raise RetroError(
-            f"what computed died ({error}); what is stored is stored: `retro rework` goes on with {left:,} agents"
+            f"what computed died ({why}); what is stored is stored: `retro rework` goes on with {left:,} agents"
         ) from error
     finally:
         for future in running:

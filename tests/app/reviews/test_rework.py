@@ -168,17 +168,27 @@ def test_f13_killed_anywhere_it_goes_on_and_each_revision_is_made_once(world: Wo
 
 
 def test_f13_computers_that_die_cost_no_more_than_their_units(world: World) -> None:
+    """Processes break with all that was given to them; a cluster whose scheduler is gone cancels it."""
+
     class Dying(Here):
         def submit(self, work: Any, /, *given: Any, **named: Any) -> Future[Any]:
             future: Future[Any] = Future()
             future.set_exception(BrokenProcessPool("killed"))
             return future
 
+    class Gone(Here):
+        def submit(self, work: Any, /, *given: Any, **named: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.cancel()
+            future.set_running_or_notify_cancel()
+            return future
+
     written_down(world)
     before = texts(world)
-    with pytest.raises(RetroError, match="goes on with 3 agents"):
-        work(world, Dying())
-    assert (texts(world), len(left(world))) == (before, 3)
+    for computers in (Dying(), Gone()):
+        with pytest.raises(RetroError, match="goes on with 3 agents"):
+            work(world, computers)
+        assert (texts(world), len(left(world))) == (before, 3)
     assert work(world).revised == 3
 
 
