@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from memory.library.item import LibraryItem
 
-__all__ = ["Embedded", "Embedder", "Vectors", "embed", "unit"]
+__all__ = ["Embedded", "Embedder", "Vectors", "embed", "embed_texts", "unit"]
 
 Vectors = npt.NDArray[np.float32]
 
@@ -49,9 +49,13 @@ class Embedded:
 
 def embed(embedder: Embedder, items: Sequence[LibraryItem]) -> Embedded:
     """The vectors of these items' texts. Takes its time: call it outside of a transaction."""
-    rows = unit(embedder.embed_documents([item.text for item in items]), embedder.dimensions, len(items))
-    keys = [(item.agent, item.id) for item in items]
-    by_key = {key: row.astype("<f4").tobytes() for key, row in zip(keys, rows, strict=True)}
+    return embed_texts(embedder, {(item.agent, item.id): item.text for item in items})
+
+
+def embed_texts(embedder: Embedder, texts: Mapping[tuple[str, str], str]) -> Embedded:
+    """The vectors of texts that will be items, by (agent, id)."""
+    rows = unit(embedder.embed_documents(list(texts.values())), embedder.dimensions, len(texts))
+    by_key = {key: row.astype("<f4").tobytes() for key, row in zip(texts, rows, strict=True)}
     return Embedded(embedder.name, embedder.dimensions, by_key)
 
 

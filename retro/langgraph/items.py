@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from retro.app.experience.door import translate_memory_errors
+from retro.app.experience.models import model_of_house
 from retro.app.questions.library import values as library
-from retro.app.questions.library.models import model_of_house
 from retro.config import Config, load
 from retro.errors import UsageError
 from retro.store.database import open_store

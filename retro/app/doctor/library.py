@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from memory.library.steps import LayerFlow
     from retro.app.doctor.check import Check, Installation
 
-__all__ = ["CHECKS", "library"]
+__all__ = ["CHECKS", "library", "without_index"]
+
+
+_MANY: Final = 200_000
+"""Items from which one might look for an index of the database's own."""
 
 
 def library(house: Installation) -> Iterator[Check]:
@@ -31,6 +35,8 @@ def library(house: Installation) -> Iterator[Check]:
         flows = {size.agent: layer_flow(conn, size.agent or "") for size in libraries}
     for size in libraries:
         yield from _one(size)
+        if house.store.dialect == "postgresql":
+            yield from without_index(size)
         if flows[size.agent].steps:
             yield _flow(size.agent or "everybody", flows[size.agent])
     if libraries and not is_installed():
@@ -57,6 +63,16 @@ def _one(size: LibraryStats) -> Iterator[Check]:
         f"{whose}: {count(size.items, 'item')} in {count(len(size.collections), 'collection')}{layers}{importance}, by"
         f" {size.model}, {size.archive.items:,} archived in {size.archive.bytes:,} bytes{latency}",
     )
+
+
+def without_index(size: LibraryStats) -> Iterator[Check]:
+    """Why a large library on PostgreSQL is not searched by pgvector, whether it is installed or not."""
+    if size.items > _MANY:
+        yield note(
+            "library",
+            f"{size.agent or 'everybody'}: {count(size.items, 'item')}; pgvector is not used: searched exactly it reads"
+            " every vector too, and takes longer than this process does",
+        )
 
 
 def _flow(whose: str, flow: LayerFlow) -> Check:

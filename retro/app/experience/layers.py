@@ -1,6 +1,6 @@
 """The layers of an agent's library take their step with each daily review, in the transaction that finishes it.
 
-Feedback is by what the day's closed positions made: every item that a decision on one cited or had in front of it. A
+Feedback is by what came of the decisions that cited an item or had it in front of them (`feedback`). A
 day that is told after a later one moves nothing: a step goes forward. The library is an enhancement: when it is damaged
 the review is finished without it and the log says so.
 """
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from memory.library.condensation import ReflectionNote
+    from memory.library.embedder import Embedded
     from memory.library.layers.preset import LayerPreset
-    from memory.library.layers.step import Feedback
     from retro.config import Config
     from retro.report import PositionRetrospective
     from retro.report.document import Document
@@ -54,7 +55,7 @@ def take_day(conn: Connection, review: Review, document: RetrospectiveReport, co
         from memory.library.layers.preset import layer_preset  # noqa: PLC0415  another package may have the memory's name
 
         with conn.begin_nested():
-            _Day(conn, review, document, layer_preset(config.memory.layers)).take()
+            _Day(conn, review, document, layer_preset(config.memory.layers), config).take()
     except DBAPIError:
         raise
     except Exception as error:  # noqa: BLE001  a review is worth more than its library; the log tells of it
@@ -66,9 +67,15 @@ class _Day:
     """One day of one agent's layers."""
 
     def __init__(
-        self, conn: Connection, review: Review, document: RetrospectiveReport, preset: LayerPreset
+        self,
+        conn: Connection,
+        review: Review,
+        document: RetrospectiveReport,
+        preset: LayerPreset,
+        config: Config,
     ) -> None:
         self.conn, self.review, self.document, self.preset = conn, review, document, preset
+        self.config = config
         self.agent, self.at = review.agent, review.period_end
         closed = [p for p in document.positions if p.closed_in(review.period_start, review.period_end)]
         self.closed = [position for position in closed if position.is_believed]
@@ -78,37 +85,23 @@ class _Day:
         from memory.library.condensation import condensable, condense  # noqa: PLC0415  as above
         from memory.library.steps import step_layers  # noqa: PLC0415
         from memory.store import layers as rows  # noqa: PLC0415
+        from retro.app.experience.feedback import by_positions, by_prices  # noqa: PLC0415
 
-        symbols = rows.symbols(self.conn, self.agent)
-        feedback = self._feedback() if symbols else {}
+        symbols, look_back = rows.symbols(self.conn, self.agent), self.preset.look_back
+        results = {position.position_id: position.final_pnl or 0.0 for position in self.closed}
+        feedback = by_positions(self.conn, self.agent, results) if symbols else {}
         for symbol in symbols:
             last = rows.latest(self.conn, self.agent, symbol, "step")
             if last is not None and last.at >= self.at:
                 continue
             mentions = feedback.get(symbol, [])
+            if look_back is not None:
+                base = self.document.base_currency
+                mentions = [*mentions, *by_prices(self.conn, self.agent, symbol, self.at, look_back, base)]
             step_layers(self.conn, self.agent, symbol, at=self.at, preset=self.preset, feedback=mentions)
             for group in condensable(self.conn, self.agent, symbol, at=self.at):
                 condense(self.conn, self.agent, symbol, group, at=self.at, preset=self.preset)
             self._look_back(symbol, [mention.id for mention in mentions])
-
-    def _feedback(self) -> dict[str, list[Feedback]]:
-        """Symbol -> the items of it that the day's closed positions speak of, each with the sign of their money."""
-        from memory.library.layers.step import Feedback  # noqa: PLC0415
-        from memory.store.layers import symbols_of  # noqa: PLC0415
-
-        pnl_of = {position.position_id: position.final_pnl or 0.0 for position in self.closed}
-        money: dict[str, float] = {}
-        facts = events.of_positions(self.conn, self.agent, list(pnl_of)) if pnl_of else []
-        for name, pnl in pnl_of.items():
-            own = [fact for fact in facts if isinstance(fact, Decision) and fact.position == name]
-            items = {item for fact in own for item in (*(fact.cites or ()), *(fact.context_items or ()))}
-            for item in items:
-                money[item] = money.get(item, 0.0) + pnl
-        feedback: dict[str, list[Feedback]] = {}
-        for item, symbol in sorted(symbols_of(self.conn, self.agent, sorted(money)).items()):
-            if money[item]:
-                feedback.setdefault(symbol, []).append(Feedback(item, 1 if money[item] > 0 else -1))
-        return feedback
 
     # looking back
 
@@ -138,7 +131,17 @@ class _Day:
             parents=tuple(sorted({self.review.id, *named_items, *(p.position_id for p in closed)})),
             metadata={"asked_by": [trigger.kind for trigger in triggers], "review": self.review.id},
         )
-        reflect(self.conn, self.agent, note)
+        reflect(self.conn, self.agent, note, self._meaning(note))
+
+    def _meaning(self, note: ReflectionNote) -> Embedded | None:
+        """The reflection's vector by the model that the library is searched by: by it one is known that repeats another."""
+        from memory.library.condensation import reflection_id  # noqa: PLC0415
+        from memory.library.embedder import embed_texts  # noqa: PLC0415
+        from memory.store import library  # noqa: PLC0415
+        from retro.app.experience.models import local_model  # noqa: PLC0415
+
+        model = local_model(self.config, library.head(self.conn, self.agent).model)
+        return None if model is None else embed_texts(model, {(self.agent, reflection_id(note)): note.text})
 
     def _sentence(self, symbol: str, why: str, closed: Sequence[PositionRetrospective]) -> str:
         day = format_instant(self.review.period_start)[:10]

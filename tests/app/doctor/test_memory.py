@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+from memory.library.stats import ArchiveSize, LibraryStats
+from retro.app.doctor.library import without_index
 from retro.store.database import open_store
 from tests.worlds.commands import Retro, retro
 from tests.worlds.episodes import episode, write_records
@@ -82,3 +85,11 @@ def test_hypotheses_of_experiments_that_are_gone_are_counted(retro: Retro) -> No
 def test_records_that_are_off_are_not_looked_at(retro: Retro) -> None:
     Path("config.toml").write_text("[memory]\nrecords = false\n")
     assert findings(retro, "records") == [("note", "off: [memory] records is false")]
+
+
+def test_a_large_library_on_postgresql_is_said_not_to_be_searched_by_pgvector() -> None:
+    size = LibraryStats("bot", 200_001, 0, {}, {}, None, "lexical", None, 0, ArchiveSize(0, 0, 0), 0, 0, None)
+    [check] = without_index(size)
+    assert check.state == "note"
+    assert check.detail.startswith("bot: 200,001 items; pgvector is not used")
+    assert list(without_index(replace(size, items=200_000))) == []

@@ -11,14 +11,15 @@ import pytest
 
 from memory.library import intake
 from memory.library.condensation import ReflectionNote, reflect, reflection_id
-from memory.library.embedder import Embedded
+from memory.library.embedder import Embedded, embed, embed_texts
 from memory.library.item import item_of
+from memory.library.models.finance import bundled_model
 from memory.store import layers as rows
 from retro.app.context import PassSummary
 from retro.app.experience.layers import stepping
 from retro.periods import DAY, HOUR, format_instant
 from retro.store.database import Store
-from tests.worlds.service_world import MONDAY, World, life
+from tests.worlds.service_world import MONDAY, World, life, line
 
 
 def item(identity: str, days_before: int = 1, **fields: Any) -> dict[str, Any]:
@@ -137,3 +138,47 @@ def test_a_reflection_like_one_there_is_adds_its_date_and_is_not_stored_twice(st
     assert dates == [
         (early, MONDAY), (early, MONDAY + DAY), (late, MONDAY + 2 * DAY), (early, MONDAY + 9 * DAY),
     ]  # fmt: skip
+
+
+def test_a_decision_without_a_position_is_judged_by_the_price_some_steps_later(
+    store: Store, tmp_path: Path
+) -> None:
+    """Three steps on ether stands higher: whoever skipped it was wrong, whoever kept holding was right."""
+    world = World(store, tmp_path, at=MONDAY + HOUR, configuration={"memory": {"layers": "investor_bench"}})
+    with store.write() as conn:
+        intake.add(conn, [item("S"), item("H"), item("idle"), item("other", symbol="BTC/USDC")])
+    world.tell(life(1)[:1])
+    world.clock.set(MONDAY + 4 * DAY + 2 * HOUR)
+    cited: dict[str, Any] = {"instrument": "ETH/USDC", "cites": ["other"]}
+    world.tell(
+        [
+            *life(4),
+            line("decision", "out", MONDAY + 9 * HOUR, action="skip", context_items=["S"], **cited),
+            line("decision", "in", MONDAY + 9 * HOUR, action="hold", instrument="ETH/USDC", cites=["H"]),
+            line("decision", "later", MONDAY + DAY + HOUR, action="skip", **cited | {"cites": ["idle"]}),
+        ]
+    )
+    knock(world)
+    before = 50.0 * 0.92**3
+    figures = {name: (importance, count) for name, (_, importance, _, count) in standings(world).items()}
+    assert figures.pop("S") == (pytest.approx((before - 18.0) * 0.92), -1)
+    assert figures.pop("H") == (pytest.approx((before + 18.0) * 0.92), 1)
+    assert figures.pop("idle") == (pytest.approx(before * 0.92), 0)
+    with store.read() as conn:
+        assert [row.access_counter for row in rows.states_of(conn, "bot", "BTC/USDC")] == [0]
+
+
+def test_a_reflection_of_the_service_that_repeats_another_is_known_by_its_meaning(world: World) -> None:
+    told = "ETH/USDC on 2026-01-21: 30 days have passed without a reflection. That day 1 position closed for +12.00 USDC."
+    note = ReflectionNote("ETH/USDC", MONDAY - 40 * DAY, told)
+    with world.store.write() as conn:
+        parsed = [item_of(item("H-7"))]
+        intake.add(conn, parsed, embedded=embed(bundled_model(), parsed))
+        meaning = embed_texts(bundled_model(), {("bot", reflection_id(note)): told})
+        reflect(conn, "bot", note, meaning)
+    world.tell(life(1))
+    knock(world)
+    assert set(standings(world)) == {"H-7", reflection_id(note)}
+    with world.store.read() as conn:
+        dates = [event.at for event in rows.events(conn, "bot", "reflection", "ETH/USDC")]
+    assert dates == [note.at, MONDAY + DAY]

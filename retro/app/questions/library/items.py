@@ -15,7 +15,7 @@ from memory.library.search import SearchFilters, search
 from memory.library.where import condition_of
 from memory.store import vectors
 from retro.app.experience.door import memory, translate_memory_errors
-from retro.app.questions.library.models import model_of_house
+from retro.app.experience.models import model_of_house
 from retro.errors import StoreError, UsageError
 from retro.ingest.source import open_source, read_lines
 from retro.model import Fault

@@ -12,8 +12,8 @@ from memory.library.intake import AddedItems
 from memory.library.item import SHARED
 from memory.library.stats import library_stats
 from retro.app.experience.door import translate_memory_errors
+from retro.app.experience.models import model_named
 from retro.app.questions.library.items import ItemAddition
-from retro.app.questions.library.models import model_named
 from retro.errors import UsageError
 from retro.ingest.source import open_source, read_lines
 
