@@ -79,6 +79,11 @@ def text_of(number: int) -> str:
     return f"{number} " + " ".join(WORDS[(number * step + number // 7) % len(WORDS)] for step in range(1, 13))
 
 
+def item_of(number: int, **fields: Any) -> dict[str, Any]:
+    item = {"id": f"i{number:06}", "agent": "bench", "at": number, "collection": "research_findings"}
+    return {**item, "text": text_of(number), **fields}
+
+
 def ours(count: int, folder: Path) -> dict[str, Any]:
     import numpy as np
 
@@ -89,16 +94,7 @@ def ours(count: int, folder: Path) -> dict[str, Any]:
     from retro.store.database import open_store
 
     model = Drawn(vectors_of(count))
-    items = (
-        {
-            "id": f"i{number:06}",
-            "agent": "bench",
-            "at": number,
-            "collection": "research_findings",
-            "text": text_of(number),
-        }
-        for number in range(count)
-    )
+    items = map(item_of, range(count))
     with_tables = {"memory": tuple(step for _, step in MIGRATIONS)}
     store = open_store(str(folder / "ours.db"), components=with_tables)
     begun = time.perf_counter()
@@ -129,16 +125,22 @@ def ours(count: int, folder: Path) -> dict[str, Any]:
             "exact": right / 10}  # fmt: skip
 
 
-def embedding() -> float:
-    """Items a second through the default model: sentences of about 20 words, each embedded alone."""
+def adding(folder: Path, count: int = 1_500) -> float:
+    """Items a second told to an empty library: read, embedded by the default model, stored, as `retro library add` does."""
     from memory.library.models.finance import bundled_model
+    from retro.app.questions.experience import Experience
+    from retro.app.questions.library.items import add_items
+    from retro.config import Config
+    from retro.store.database import open_store
 
-    model = bundled_model()
-    texts = [text_of(number) for number in range(300)]
-    model.embed_documents(texts[:20])
+    store = open_store(str(folder / "add.db"))
+    bundled_model().embed_documents(["once, so that its weights are there"])
     begun = time.perf_counter()
-    model.embed_documents(texts)
-    return len(texts) / (time.perf_counter() - begun)
+    done = add_items(Experience(store, Config()), map(item_of, range(count)))
+    took = time.perf_counter() - begun
+    assert done.stored == count
+    store.close()
+    return count / took
 
 
 def stepping(folder: Path, count: int = 10_000) -> tuple[float, float]:
@@ -150,18 +152,7 @@ def stepping(folder: Path, count: int = 10_000) -> tuple[float, float]:
     from retro.store.database import open_store
 
     layers = ("short", "mid", "long")
-    items = [
-        {
-            "id": f"i{number:06}",
-            "agent": "bench",
-            "at": number,
-            "collection": "research_findings",
-            "symbol": "ETH",
-            "layer": layers[number % 3],
-            "text": text_of(number),
-        }
-        for number in range(count)
-    ]
+    items = [item_of(number, symbol="ETH", layer=layers[number % 3]) for number in range(count)]
     store = open_store(str(folder / "step.db"), components={"memory": tuple(step for _, step in MIGRATIONS)})
     with store.write() as conn:
         intake.add(conn, items)
@@ -216,8 +207,8 @@ def main() -> None:
     options.add_argument("--peer", help="an interpreter that has chromadb")
     arguments = options.parse_args()
     print(f"Python {platform.python_version()}, {arguments.items:,} items of {WIDTH} dimensions, top 10")
-    print(f"default model: {embedding():.0f} items/s embedded")
     with tempfile.TemporaryDirectory() as name:
+        print(f"add with embedding by the default model: {adding(Path(name)):.0f} items/s")
         begun, later = stepping(Path(name))
         print(f"stored step over 10,000 items: {later:.0f} ms, the first {begun:.0f} ms")
         own = ours(arguments.items, Path(name))
