@@ -28,7 +28,7 @@ MODEL: Final = f"{PLAIN}-finance"
 """The name that stands beside vectors of the default model."""
 _WEIGHT: Final = 0.5
 """Of what a text's jargon means, beside the text; from .3 to .7 paraphrases are found alike."""
-_MOST: Final = 8
+_MOST: Final = 4
 """Other words that are read of one text."""
 _READ: Final = 600
 """Characters of a text whose jargon is looked at: about what the model reads of it."""
@@ -65,7 +65,7 @@ def bundled_model() -> FinanceModel:
 
 
 def synonyms(text: str) -> list[str]:
-    """Other expressions for what a text names, in its order, at most 8; none that stands in it."""
+    """Other expressions for what a text names, in its order, at most 4; none that stands in it."""
     plain = text[:_READ].lower().replace("\u2019", "'")
     others: dict[str, None] = {}
     for expression, group in _named(_WORD.findall(plain)):
