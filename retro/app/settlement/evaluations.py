@@ -44,8 +44,7 @@ def settle_evaluations(
     ring = settings.claims.ring.size
     rows = [
         EpochSummaries(epoch.start, epoch.end, _text(summaries_of(part, ring)))
-        for epoch, part in epochs_of(agent, settings, claims)
-        if since is None or epoch.end > since
+        for epoch, part in epochs_of(agent, settings, claims, since)
     ]
     replace_evaluations(conn, agent.name, since, rows)
 
@@ -57,11 +56,13 @@ def epoch_at(agent: Agent, settings: AgentSettings, at: int) -> Period:
 
 
 def epochs_of(
-    agent: Agent, settings: AgentSettings, claims: ClaimHistory
+    agent: Agent, settings: AgentSettings, claims: ClaimHistory, since: int | None = None
 ) -> Iterator[tuple[Period, ClaimHistory]]:
-    """Each epoch in which a claim resolved, with those that did."""
+    """Each epoch in which a claim resolved, with those that did: all of them, or from the one that contains `since` on."""
     resolved = claims.records["resolved_at"]
     first = 0
+    if since is not None and len(resolved) and since > resolved[0]:
+        first = int(np.searchsorted(resolved, epoch_at(agent, settings, since).start, "left"))
     while first < len(resolved):
         epoch = epoch_at(agent, settings, int(resolved[first]))
         last = int(np.searchsorted(resolved, epoch.end, "left"))
