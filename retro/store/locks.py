@@ -41,8 +41,8 @@ _ESTATE, _SHARED_MARKS, _FAULTS = -1, BUCKETS, BUCKETS + 1
 _MOST: Final = 64
 """Buckets that are locked each by itself: a server has room for some thousands of locks among all its connections."""
 
-MarkUse = Literal["read", "told"]
-"""What a transaction does with shared marks: many may read them at a time, who tells of them is alone."""
+MarkUse = Literal["read", "write"]
+"""What a transaction does with shared marks: many may read them at a time, who writes them is alone."""
 
 
 class _HeldLocks(NamedTuple):

@@ -114,7 +114,7 @@ class IngestTerms:
         """Whether everything is one transaction, since all of it may have to be taken back."""
         return self.strict or self.dry_run
 
-    def keeps(self, done: Ingested) -> bool:
+    def commits(self, done: Ingested) -> bool:
         """Whether what was taken in stays."""
         return not (self.dry_run or (self.strict and not done.clean))
 
@@ -161,9 +161,9 @@ def ingest(
     done, dates = Ingested(source, now, lives=terms.lives), _Dates()
     reading = _Reading(BotIdentity(source), Redirection())
     # a dated source is compared batch by batch, and so not brought into batches of our own
-    told = batches if terms.dated else batched(batches)
-    with _refusal_kept(store, source, terms):
-        for number, portion in enumerate(portions(told, None if terms.whole else _COMMIT_EVERY)):
+    merged = batches if terms.dated else batched(batches)
+    with _refusal_as_fault(store, source, terms):
+        for number, portion in enumerate(portions(merged, None if terms.whole else _COMMIT_EVERY)):
             with store.write() as conn:
                 _lock(conn, portion, dates.differing, reading.redirection)
                 if number == 0 and not (terms.dry_run or terms.continued):
@@ -174,11 +174,10 @@ def ingest(
                         progress(done.events)
                 if portion.is_last:
                     _end(conn, done, dates, reading, terms)
-                    if not terms.keeps(done):
+                    if not terms.commits(done):
                         conn.rollback()
-                        done.stored = (
-                            done.stored if terms.dry_run else 0
-                        )  # a dry run says what it would have stored
+                        # a dry run says what it would have stored
+                        done.stored = done.stored if terms.dry_run else 0
                         return done
     # a long history is settled by the first who asks, not while somebody waits; on a server, of which many agents tell
     # every hour, everything is: by the next knock
@@ -189,11 +188,14 @@ def ingest(
 
 @dataclass(slots=True)
 class _Reading:
-    """What is known of a source while it is read; `wanted_by` is the batch that says what marks it could use."""
+    """What is known of a source while it is read.
+
+    `agents` are those it has told of so far, `wanted_by` is the batch that says what marks it could use.
+    """
 
     identity: BotIdentity
     redirection: Redirection
-    told_of: frozenset[str] = frozenset()
+    agents: frozenset[str] = frozenset()
     wanted_by: Batch | None = None
 
 
@@ -206,7 +208,7 @@ def _lock(conn: Connection, portion: Portion, differing: Sequence[Batch], redire
     else:
         for batch in [*portion.batches, *(differing if portion.is_last else ())]:
             names |= agents_of(batch)
-            marks = "told" if any(series.agent is None for series in batch.marks) else marks
+            marks = "write" if any(series.agent is None for series in batch.marks) else marks
         if not lock_many(conn, names):
             share_estate(conn)
     redirection.look_up(conn)
@@ -227,8 +229,8 @@ def _take_batch(
     reading.wanted_by = batch if batch.wanted is not None else reading.wanted_by
     names = {row.agent for row in batch.rows} | {series.agent for series in batch.marks if series.agent}
     names |= batch.as_of.keys() | batch.origin.keys()
-    faults.tell_of(conn, done.source, names - reading.told_of)
-    reading.told_of |= names
+    faults.tell_of(conn, done.source, names - reading.agents)
+    reading.agents |= names
 
 
 def _end(conn: Connection, done: Ingested, dates: _Dates, reading: _Reading, terms: IngestTerms) -> None:
@@ -244,7 +246,7 @@ def _end(conn: Connection, done: Ingested, dates: _Dates, reading: _Reading, ter
 
 
 @contextmanager
-def _refusal_kept(store: Store, source: str, terms: IngestTerms) -> Iterator[None]:
+def _refusal_as_fault(store: Store, source: str, terms: IngestTerms) -> Iterator[None]:
     """A source that is another bot's is a fault of that source; whatever was stored of it is rolled back by then."""
     try:
         yield

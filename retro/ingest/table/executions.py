@@ -183,9 +183,8 @@ class Executions:
         notional = self._notional(cells) if self._notional is not None else None
         if notional and price:
             return _by_notional(quantity, price, notional)
-        if (
-            self._notional is not None and ":" not in instrument
-        ):  # what is traded at the spot has no contracts
+        # what is traded at the spot has no contracts
+        if self._notional is not None and ":" not in instrument:
             return quantity
         raise ValueError(
             f"quantity: {quantity:f} contracts of {quote(instrument)}, and nothing says what one of them holds; write"

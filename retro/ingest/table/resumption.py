@@ -87,13 +87,13 @@ def readings(
         if not goes_on:
             if lies_at is not None:
                 remainder = TableReading(iter(()), True, place)
-                remainder.batches = source.told(lies_at, before, remainder)
+                remainder.batches = source.batches(lies_at, before, remainder)
                 yield remainder
                 before = source.known(remainder.place) or before
             is_rotated = before.standing is not None
             before = _Place(_UNREAD, 0, before.rules, is_rotated, before.standing)
     reading = TableReading(iter(()), before is not None and before.file.offset > 0, place)
-    reading.batches = source.told(path, before, reading)
+    reading.batches = source.batches(path, before, reading)
     yield reading
 
 
@@ -138,22 +138,21 @@ class _GrowingTable:
             return None
         return known if known is not None and known.rules == self._rules else None
 
-    def told(self, path: Path, before: _Place | None, reading: TableReading) -> Iterator[Batch]:
+    def batches(self, path: Path, before: _Place | None, reading: TableReading) -> Iterator[Batch]:
         """What the new rows tell; from the start where they turn out to lie before what was read."""
         try:
-            yield from self._part(path, before, reading)
+            yield from self._stretch_batches(path, before, reading)
         except RowsBehindError:
-            yield from self._part(path, None, reading)
+            yield from self._stretch_batches(path, None, reading)
 
-    def _part(self, path: Path, before: _Place | None, reading: TableReading) -> Iterator[Batch]:
+    def _stretch_batches(self, path: Path, before: _Place | None, reading: TableReading) -> Iterator[Batch]:
         start, lines = (before.file.offset, before.lines) if before is not None else (0, 0)
         standing = before.standing if before is not None else None
         with path.open("rb") as file:
             end = last_newline(file, start)
             status = os.fstat(file.fileno())
-            if (
-                end < status.st_size
-            ):  # an export may have no newline at its end, which a line being written has not yet
+            if end < status.st_size:
+                # an export may have no newline at its end, which a line being written has not yet
                 reading.is_waiting = abs(self._now * 1000 - status.st_mtime_ns) < _WRITTEN
                 end = end if reading.is_waiting else status.st_size
             lines_read = newlines(file, start, end)

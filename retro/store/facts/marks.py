@@ -116,7 +116,7 @@ def add_all(
     if not given:
         return added
     owners = {batch[i].agent for i in given}
-    lock_agents(conn, [owner for owner in owners if owner], marks="told" if None in owners else None)
+    lock_agents(conn, [owner for owner in owners if owner], marks="write" if None in owners else None)
     names = {i: SeriesName.of(batch[i].agent, batch[i].instrument) for i in given}
     spans = [SeriesSpan(names[i], int(each.t[0]), int(each.t[-1])) for i, (each, _) in given.items()]
     keys = series_keys(conn, spans)
