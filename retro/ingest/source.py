@@ -16,10 +16,13 @@ from retro.journal import LONGEST_LINE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["SQLITE", "Lines", "magic", "open_source", "other_encoding", "read_lines"]
+__all__ = ["SQLITE", "WIDE_MARKS", "Lines", "magic", "open_source", "other_encoding", "read_lines"]
 
 SQLITE: Final = b"SQLite format 3\0"
 """How a SQLite database begins."""
+
+WIDE_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+"""How a text in UTF-16 begins, where its maker says so."""
 
 _CHUNK: Final = 1 << 18
 _GZIP: Final = b"\x1f\x8b"

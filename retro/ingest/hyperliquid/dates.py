@@ -26,12 +26,12 @@ _MINUTE: Final = 60_000_000
 def order_of(texts: Iterable[str], now: int) -> DayOrder | None:
     """Whether dates begin with the day or the month; "day" of those that begin with the year, None if they do not say.
 
-    A number above 12 decides, else order, else that none lies more than a day after `now` (microseconds). `ValueError`
-    where one date decides otherwise than another.
+    Dots stand in dates that begin with the day alone. Else a number above 12 decides, else order, else that none lies
+    more than a day after `now` (microseconds). `ValueError` where one date decides otherwise than another.
     """
     days = list(_changes(text.strip().replace(",", " ").partition(" ")[0] for text in texts))
     dates = [(int(match[1]), int(match[2]), int(match[3])) for day in days if (match := _DAY.fullmatch(day))]
-    if all(first > 31 or first == second for first, second, _ in dates):
+    if all(first > 31 or first == second for first, second, _ in dates) or all("." in day for day in days):
         return "day"
     if (order := day_order(days)) is not None:
         return order

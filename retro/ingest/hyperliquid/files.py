@@ -126,7 +126,8 @@ def _decide_dates(exports: list[Export], now: int) -> None:
             if len(orders) != 1:
                 raise InputError(
                     f"{export.path}: its dates may begin with the day or the month, and none is above 12; export a longer"
-                    " time, or name a second table of the same browser beside it"
+                    " time, name a second table of the same browser beside it, or save the answers of the API, whose instants"
+                    " leave nothing open"
                 )
             export.order = next(iter(orders))
 

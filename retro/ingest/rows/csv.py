@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from retro.errors import InputError
 from retro.ingest.rows.row import Row, distinct
-from retro.ingest.source import open_source, other_encoding, read_lines
+from retro.ingest.source import WIDE_MARKS, magic, open_source, other_encoding, read_lines
 from retro.journal import quote
 from retro.model import Fault
 
@@ -50,7 +50,7 @@ class CsvLayout(NamedTuple):
 def rows(path: str, layout: CsvLayout) -> Iterator[Row | Fault]:
     """The rows of a file in its order, and a fault for each that cannot be read; `InputError` without a header."""
     with open_source(path) as stream:
-        yield from rows_of(stream, path, layout)
+        yield from rows_of(stream, path, _marked(path, layout))
 
 
 def rows_of(stream: BinaryIO, where: str, layout: CsvLayout, *, torn: bool = True) -> Iterator[Row | Fault]:
@@ -68,10 +68,16 @@ def rows_of(stream: BinaryIO, where: str, layout: CsvLayout, *, torn: bool = Tru
         cells = _cells(text, delimiter)
         if cells is None:
             yield Fault(where, line, "row: its quotes do not close; correct them")
+        elif not any(map(str.strip, cells)):
+            continue
+        elif (
+            len(cells) == width
+            and cells[width // 2].strip() == names[width // 2]
+            and _names(text, delimiter)[0] == names
+        ):
+            continue  # programs that append to a file write its header at each of their starts
         elif len(cells) == width:
             yield Row(line, dict(zip(names, cells, strict=True)))
-        elif not any(cell.strip() for cell in cells):
-            continue
         elif not ended and torn:
             yield Fault(where, line, _TORN)
         elif len(cells) > width and not any(cell.strip() for cell in cells[width:]):
@@ -86,12 +92,23 @@ def rows_of(stream: BinaryIO, where: str, layout: CsvLayout, *, torn: bool = Tru
 def titles(path: str, layout: CsvLayout) -> list[tuple[int, tuple[str, ...]]]:
     """The first lines that are not blank, 40 at most, as headers: how many lines stand before each, and its cells."""
     with open_source(path) as stream:
+        layout = _marked(path, layout)
         texts = (entry for entry in _texts(stream, path, layout.encoding) if entry[0] > layout.skip_lines)
         return [
             (number - 1, _names(text, layout.delimiter)[0])
             for number, text, _ in islice(texts, _TITLES)
             if not isinstance(text, Fault) and text.strip() and "\0" not in text
         ]
+
+
+def _marked(path: str, layout: CsvLayout) -> CsvLayout:
+    """The layout with the encoding that the first bytes of the file name, where they name one."""
+    is_wide = path != "-" and magic(path).startswith(WIDE_MARKS)
+    return (
+        layout._replace(encoding="utf-16")
+        if is_wide and _codec(layout.encoding, path).name == "utf-8"
+        else layout
+    )
 
 
 _Line = tuple[int, "str | Fault", bool]
@@ -112,6 +129,10 @@ def _texts(stream: BinaryIO, where: str, encoding: str) -> Iterator[_Line]:
             if part.fault:
                 yield number, Fault(where, number, part.fault), True
                 continue
+            if number == 1 and b"\r" in raw.rstrip(b"\r"):
+                raise InputError(
+                    f"{where}: its lines end in carriage returns alone; save it with line feeds (LF or CRLF)"
+                )
             try:
                 text = raw.decode(first if number == 1 else codec.name)
             except UnicodeDecodeError as error:

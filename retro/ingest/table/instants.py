@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from retro.errors import InputError
 from retro.ingest.times import Clock, day_order
 from retro.journal import quote
-from retro.periods import EPOCH
+from retro.periods import DAY, EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +23,9 @@ __all__ = ["Instants", "decided", "has_one_order", "time_rules"]
 _UNITS: Final = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _EXCEL: Final = datetime(1899, 12, 30)  # noqa: DTZ001 - a spreadsheet's day 0, in the file's zone
 _EXCEL_DAYS: Final = 200_000
+_FIRST_YEAR: Final = 365 * DAY
 _FRACTION: Final = re.compile(r"(\.\d{6})\d+")
+_YEAR_FIRST: Final = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ]+(\d{1,2})(:\d\d.*))?", re.ASCII)
 _EPOCH: Final = re.compile(r"\d{9,19}(\.\d+)?", re.ASCII)
 _DAY_FIRST: Final = re.compile(r"%d[/.-]%m")
 _MONTH_FIRST: Final = re.compile(r"%m[/.-]%d")
@@ -51,7 +54,8 @@ class Instants:
                 break
         else:
             raise ValueError(
-                f"{quote(text)} is no time in the format {', '.join(form for form, _ in self._readings)}"
+                f"{quote(text)} is no time in the format {', '.join(form for form, _ in self._readings)};"
+                " name its own in [time] of the mapping"
             )
         if isinstance(time, int):
             at = time
@@ -88,13 +92,19 @@ def _reading(form: str) -> Callable[[str], datetime | int | None]:
 
 
 def _iso(text: str) -> datetime | None:
-    if not (text[:4].isdigit() and text[4:5] == "-"):
+    if not (text[:4].isdigit() and text[4:5] in {"-", "/", "."}):
         return None
     plain = _FRACTION.sub(r"\1", text.removesuffix(" UTC") + "Z" if text.endswith(" UTC") else text)
-    try:
+    with suppress(ValueError):
         return datetime.fromisoformat(plain.replace(" +", "+"))
-    except ValueError:
+    # spreadsheets write 2025/1/2 9:30; only the year tells what comes first, so it has to
+    if not (parts := _YEAR_FIRST.fullmatch(plain)):
         return None
+    year, month, day, hour, clock = parts.groups()
+    with suppress(ValueError):
+        date = f"{year}-{month:0>2}-{day:0>2}"
+        return datetime.fromisoformat(f"{date}T{hour:0>2}{clock}" if hour else date)
+    return None
 
 
 def _epoch(text: str, form: str) -> int | None:
@@ -104,8 +114,9 @@ def _epoch(text: str, form: str) -> int | None:
         return None
     if not value.is_finite() or abs(value) > Decimal("1e20"):
         return None
-    micros = value / 1000 if form == "ns" else value * _UNITS[form]
-    return int(micros)
+    micros = int(value / 1000 if form == "ns" else value * _UNITS[form])
+    # a number that counts seconds, or has lost digits, is one of 1970 in any finer unit
+    return None if form != "s" and abs(micros) < _FIRST_YEAR else micros
 
 
 def _excel(text: str) -> datetime | None:

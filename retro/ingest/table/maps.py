@@ -87,11 +87,8 @@ def parsed(content: bytes, name: str, place: str) -> Mapping:
     except ValidationError as error:
         faults = faults_of(data, text, error.errors(include_url=False), {}, TableMap)
         raise ConfigError(place, [fault.removeprefix(": ") for fault in faults]) from None
-    prefix = rules.position.prefix or _PREFIX.get(name, name)
+    prefix = rules.position.prefix or name
     return Mapping(name, rules, prefix[:20], tuple(_needs(rules)), _identity(rules))
-
-
-_PREFIX: Final[dict[str, str]] = {}
 
 
 def _needs(model: BaseModel) -> Iterator[tuple[str, ...]]:

@@ -122,7 +122,7 @@ class TableReader:
         rules, prefix = mapping.rules, mapping.prefix
         self._rules, self._mapping = rules, mapping
         self._writer = BatchWriter(str(paths[0]), now)
-        numerals = Numerals(rules.number)
+        numerals = Numerals(rules.number, is_text=rules.source.format in {"csv", "html"})
         self._readings = readings = Readings(numerals)
         self._stamps = RowStamps(
             mapping, readings, numerals, paths, agent=agent, zone=zone, most=most, stretch=stretch,

@@ -20,6 +20,7 @@ import msgspec
 from retro.errors import InputError
 from retro.ingest.growth import KnownFile, Stretch, known_file, last_newline, newlines, unread_from
 from retro.ingest.rows.csv import UNENDED
+from retro.ingest.source import WIDE_MARKS
 from retro.ingest.table.instants import has_one_order
 from retro.ingest.table.maps import mapping_of, shipped_for
 from retro.ingest.table.reader import TableReader, TableStanding, read
@@ -38,7 +39,7 @@ __all__ = ["TableReading", "readings"]
 _WRITTEN: Final = 60 * 10**9
 """For so long after a file was written a last line without a newline waits for its end (ns)."""
 _UNREAD: Final = KnownFile(0, "")
-_PACKED: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
+_PACKED: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", *WIDE_MARKS)
 
 
 class _Place(msgspec.Struct):
@@ -113,6 +114,7 @@ def _grows(rules: TableMap) -> bool:
 
 
 def _is_packed(path: Path) -> bool:
+    """Whether its bytes are no lines of one byte a letter."""
     try:
         with path.open("rb") as file:
             return file.read(8).startswith(_PACKED)

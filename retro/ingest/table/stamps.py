@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["ReadSoFar", "RowStamps", "RowsBehindError"]
 
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_UNTITLED: Final = re.compile(r"column \d+|Unnamed: \d+").fullmatch
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -179,7 +180,7 @@ class RowStamps:
             return None
         text = self._time(cells)
         if not text:
-            is_blank = not any(text_of(value) for value in cells.values())
+            is_blank = not any(text_of(value) for name, value in cells.items() if not _UNTITLED(name))
             return None if is_blank else Fault(where, line, "time: the row has none")
         try:
             return TimedRow(self.instant(text, cells), number, line, cells)
@@ -234,8 +235,10 @@ class RowStamps:
     def _texts(self, cells: Cells) -> list[str]:
         if self._identity:
             return [reading(cells) for reading in self._identity]
-        if self._beside:  # what belongs to a row may come later, and is no part of its name
-            cells = {name: value for name, value in cells.items() if name not in self._beside}
+        # what is joined to a row may come later, and a column without a title counts the rows of its file: no part of a name
+        cells = {
+            name: value for name, value in cells.items() if not (name in self._beside or _UNTITLED(name))
+        }
         if self._rules.source.format in {"json", "jsonl"}:
             return [_encode(cells).decode()]
         return list(map(str, cells.values()))

@@ -110,6 +110,8 @@ def test_times_need_a_zone_and_dates_an_order(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="may begin with the day or the month"):
         telling_of(read, silent, zone="UTC")
     assert telling_of(read, silent, path, zone="UTC").of("fill", "at")[0] == "2025-04-03T10:00:00Z"
+    dotted = web(tmp_path / "d.csv", "03.04.2025 10:00:00,ETH,Open Long,2000,1,2000,1,-1")
+    assert telling_of(read, dotted, zone="UTC").of("fill", "at") == ["2025-04-03T10:00:00Z"]
     ahead = web(tmp_path / "f.csv", "11/12/2026 10:00:00,ETH,Open Long,2000,1,2000,1,-1")
     assert telling_of(read, ahead, zone="UTC").of("fill", "at") == ["2026-11-12T10:00:00Z"]
 
