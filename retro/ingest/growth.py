@@ -11,13 +11,25 @@ import io
 import os
 import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["FileStretch", "KnownFile", "Stretch", "known_file", "last_newline", "newlines", "unread_from"]
+    from retro.model import Batch
+
+__all__ = [
+    "FileStretch",
+    "KnownFile",
+    "LogReading",
+    "Stretch",
+    "known_file",
+    "last_newline",
+    "newlines",
+    "unread_from",
+]
 
 _HEAD: Final = 4096
 _TAIL: Final = 256
@@ -43,6 +55,21 @@ class KnownFile(NamedTuple):
         """Whether an open file is it, as it was or longer, or a copy of it."""
         offset = self.offset
         return offset > 0 and file.seek(0, io.SEEK_END) >= offset and _digest(file, offset) == self.digest
+
+
+@dataclass(slots=True)
+class LogReading:
+    """One reading of a source: its batches, and once they were all taken, what the next one goes on from.
+
+    `is_continued`: the file is read on, so that what was wrong with it before still is. `place` is JSON; empty where the
+    next reading begins anew.
+    """
+
+    batches: Iterator[Batch]
+    is_continued: bool
+    place: Mapping[str, Any]
+    is_waiting: bool = False
+    """Whether a last line is left that may still be being written."""
 
 
 def known_file(file: BinaryIO, offset: int) -> KnownFile:

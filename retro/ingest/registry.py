@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from retro.ingest.growth import LogReading
     from retro.ingest.sample import SourceSample
-    from retro.ingest.table.resumption import TableReading
     from retro.model import Batch
 
 __all__ = ["ADAPTERS", "CORRECTED", "Adapter"]
@@ -64,7 +64,7 @@ class Adapter:
         reader: Callable[..., Iterator[Batch]] = _attribute(self.reader)
         return reader
 
-    def load_resumption(self) -> Callable[..., Iterator[TableReading]] | None:
+    def load_resumption(self) -> Callable[..., Iterator[LogReading]] | None:
         """What reads a file on; None where files are read from the start."""
         return _attribute(self.resumption) if self.resumption else None
 
@@ -149,6 +149,7 @@ _ALL: Final = (
         "retro.ingest.hyperliquid.reader:read",
         "log",
         options=("agent", "zone"),
+        resumption="retro.ingest.hyperliquid.resumption:readings",
         sniffer="retro.ingest.hyperliquid.reader:sniff",
         summary="Read fills, funding and transfers of Hyperliquid. The website's CSV exports, or answers of its API.",
         example="retro ingest hyperliquid trade_history.csv funding_history.csv --zone Europe/Paris",

@@ -11,7 +11,7 @@ import msgspec
 
 from retro.checks import SourceCheck
 from retro.ingest.hyperliquid.records import IN_KIND
-from retro.ingest.netting import Execution, FillLeg, Netting, write_legs
+from retro.ingest.netting import Execution, FillLeg, NetHolding, Netting, write_legs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from retro.ingest.batches import BatchWriter
     from retro.ingest.hyperliquid.records import Funding, Transfer, VenueFill
 
-__all__ = ["Book"]
+__all__ = ["Book", "BookStanding"]
 
 ZERO: Final = Decimal(0)
 _VENUE: Final = "hyperliquid"
@@ -57,6 +57,14 @@ class _Life:
         return False
 
 
+class BookStanding(msgspec.Struct):
+    """What an account has open: perps and tokens by instrument, as position and signed quantity, and lives by position."""
+
+    perps: dict[str, tuple[str, Decimal]]
+    spot: dict[str, tuple[str, Decimal]]
+    lives: dict[str, _Life]
+
+
 @dataclass(slots=True)
 class Book:
     """Takes an account's records in order and writes its events.
@@ -73,6 +81,16 @@ class Book:
     _unseen: int = 0
     _lives: dict[str, _Life] = field(default_factory=lambda: defaultdict(_Life))
     _funded: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    def standing(self) -> BookStanding:
+        """What is open after all that was taken."""
+        return BookStanding(_held_in(self._perps), _held_in(self._spot), dict(self._lives))
+
+    def go_on_from(self, standing: BookStanding) -> None:
+        """Begin with what was open."""
+        for netting, held in ((self._perps, standing.perps), (self._spot, standing.spot)):
+            netting.holdings |= {("", name, ""): NetHolding(*holding) for name, holding in held.items()}
+        self._lives |= standing.lives
 
     def take_fills(self, group: Sequence[VenueFill]) -> None:
         """The fills of one instant."""
@@ -327,6 +345,10 @@ def _wash_trades(fills: Sequence[VenueFill]) -> list[VenueFill]:
         ordered[place : place + 1] = [first, msgspec.structs.replace(second, start=end)]
         waiting = {other: at + (at > place) for other, at in waiting.items()}
     return ordered
+
+
+def _held_in(netting: Netting) -> dict[str, tuple[str, Decimal]]:
+    return {name: (held.position, held.quantity) for (_, name, _), held in netting.holdings.items()}
 
 
 def _perp(coin: str) -> str:

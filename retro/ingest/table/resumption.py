@@ -12,13 +12,20 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from retro.errors import InputError
-from retro.ingest.growth import KnownFile, Stretch, known_file, last_newline, newlines, unread_from
+from retro.ingest.growth import (
+    KnownFile,
+    LogReading,
+    Stretch,
+    known_file,
+    last_newline,
+    newlines,
+    unread_from,
+)
 from retro.ingest.rows.csv import UNENDED
 from retro.ingest.source import WIDE_MARKS
 from retro.ingest.table.instants import has_one_order
@@ -34,7 +41,7 @@ if TYPE_CHECKING:
     from retro.ingest.table.grammar.tables import TableMap
     from retro.model import Batch
 
-__all__ = ["TableReading", "readings"]
+__all__ = ["readings"]
 
 _WRITTEN: Final = 60 * 10**9
 """For so long after a file was written a last line without a newline waits for its end (ns)."""
@@ -55,31 +62,16 @@ class _Place(msgspec.Struct):
     standing: TableStanding | None
 
 
-@dataclass(slots=True)
-class TableReading:
-    """One reading of a source: its batches, and once they were all taken, what the next one goes on from.
-
-    `is_continued`: the file is read on, so that what was wrong with it before still is. `place` is JSON; empty where the
-    next reading begins anew.
-    """
-
-    batches: Iterator[Batch]
-    is_continued: bool
-    place: Mapping[str, Any]
-    is_waiting: bool = False
-    """Whether a last line is left that may still be being written."""
-
-
 def readings(
     path: Path, place: Mapping[str, Any], *, agent: str | None, zone: str | None, map: str | None, now: int  # noqa: A002
-) -> Iterator[TableReading]:  # fmt: skip
+) -> Iterator[LogReading]:  # fmt: skip
     """The readings that a file is owed since it was left at `place`, to be made one after the other.
 
     The first may be of the file that was there before, under the name it was rotated to.
     """
     mapping = None if path.is_dir() else mapping_of(map) if map is not None else shipped_for(path)
     if mapping is None or not _grows(mapping.rules) or _is_packed(path):
-        yield TableReading(read([path], agent=agent, zone=zone, now=now, map=map), False, {})
+        yield LogReading(read([path], agent=agent, zone=zone, now=now, map=map), False, {})
         return
     source = _GrowingTable(path, mapping, agent=agent, zone=zone, now=now)
     before = source.known(place)
@@ -87,13 +79,13 @@ def readings(
         lies_at, goes_on = unread_from(path, before.file)
         if not goes_on:
             if lies_at is not None:
-                remainder = TableReading(iter(()), True, place)
+                remainder = LogReading(iter(()), True, place)
                 remainder.batches = source.batches(lies_at, before, remainder)
                 yield remainder
                 before = source.known(remainder.place) or before
             is_rotated = before.standing is not None
             before = _Place(_UNREAD, 0, before.rules, is_rotated, before.standing)
-    reading = TableReading(iter(()), before is not None and before.file.offset > 0, place)
+    reading = LogReading(iter(()), before is not None and before.file.offset > 0, place)
     reading.batches = source.batches(path, before, reading)
     yield reading
 
@@ -140,14 +132,14 @@ class _GrowingTable:
             return None
         return known if known is not None and known.rules == self._rules else None
 
-    def batches(self, path: Path, before: _Place | None, reading: TableReading) -> Iterator[Batch]:
+    def batches(self, path: Path, before: _Place | None, reading: LogReading) -> Iterator[Batch]:
         """What the new rows tell; from the start where they turn out to lie before what was read."""
         try:
             yield from self._stretch_batches(path, before, reading)
         except RowsBehindError:
             yield from self._stretch_batches(path, None, reading)
 
-    def _stretch_batches(self, path: Path, before: _Place | None, reading: TableReading) -> Iterator[Batch]:
+    def _stretch_batches(self, path: Path, before: _Place | None, reading: LogReading) -> Iterator[Batch]:
         start, lines = (before.file.offset, before.lines) if before is not None else (0, 0)
         standing = before.standing if before is not None else None
         with path.open("rb") as file:
