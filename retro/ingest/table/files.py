@@ -32,7 +32,7 @@ def fits(columns: Collection[str], match: Sequence[str]) -> bool:
 def rows_of(
     path: Path, source: SourceMap, needs: Sequence[tuple[str, ...]], stretch: Stretch | None = None
 ) -> Iterator[Row | Fault]:
-    """The rows of a file, of delimited text and JSON Lines those of a `stretch` of it.
+    """The rows of a file, of a table that is written on those of a `stretch` of it.
 
     `InputError` where it is another kind of file than `match`, or else `needs`, says.
     """
@@ -54,7 +54,7 @@ def rows_of(
         else:
             yield from _new_rows(path, layout, stretch)
         return
-    found_rows = _nested(path, source) if stretch is None else _new_lines(path, stretch)
+    found_rows = _nested(path, source, stretch)
     ahead = list(islice(found_rows, 1))
     for first in ahead:
         if not isinstance(first, Fault) and source.match and _lacking(list(first.cells), wanted) is not None:
@@ -86,16 +86,16 @@ def _numbered(rows: Iterator[Row | Fault], before: int) -> Iterator[Row | Fault]
         yield replace(row, line=(row.line or 0) + before) if before else row
 
 
-def _nested(path: Path, source: SourceMap) -> Iterator[Row | Fault]:
+def _nested(path: Path, source: SourceMap, stretch: Stretch | None) -> Iterator[Row | Fault]:
     match source.format:
         case "jsonl":
-            yield from json.line_rows(str(path))
+            yield from json.line_rows(str(path)) if stretch is None else _new_lines(path, stretch)
         case "json":
             yield from json.rows(str(path), source.path)
         case "sqlite":
             if source.table is None:
                 raise InputError(f'{path}: the mapping names no table; write table = "..." in [source]')
-            yield from sqlite.rows(str(path), source.table)
+            yield from sqlite.rows(str(path), source.table, stretch)
         case "xml":
             from retro.ingest.rows import xml  # noqa: PLC0415 - of no use to other formats
 

@@ -4,6 +4,9 @@ What is kept of a reading is the place it came to, what the file is known by, an
 what the next row of the last instant follows. So a grown file costs what was added, a new file under the old name
 goes on with what the one before it left open, and any split of the rows tells what the whole tells.
 
+A table of a database is read on in the same way, by the numbers of its rows; where one that was read is another now, it is
+read whole.
+
 Rows that are legs of a trade, round trips that are written again when they end, chains, dates whose order the file itself
 decides, documents and packed files are read whole.
 """
@@ -26,7 +29,9 @@ from retro.ingest.growth import (
     newlines,
     unread_from,
 )
+from retro.ingest.rows import sqlite
 from retro.ingest.rows.csv import UNENDED
+from retro.ingest.rows.sqlite import Filling
 from retro.ingest.source import WIDE_MARKS
 from retro.ingest.table.instants import has_one_order
 from retro.ingest.table.maps import mapping_of, shipped_for
@@ -46,6 +51,8 @@ __all__ = ["readings"]
 _WRITTEN: Final = 60 * 10**9
 """For so long after a file was written a last line without a newline waits for its end (ns)."""
 _UNREAD: Final = KnownFile(0, "")
+_FIRST_NUMBER: Final = -(1 << 63)
+"""What SQLite numbers no row before."""
 _PACKED: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", *WIDE_MARKS)
 
 
@@ -70,13 +77,17 @@ def readings(
     The first may be of the file that was there before, under the name it was rotated to.
     """
     mapping = None if path.is_dir() else mapping_of(map) if map is not None else shipped_for(path)
-    if mapping is None or not _grows(mapping.rules) or _is_packed(path):
+    is_database = mapping is not None and mapping.rules.source.format == "sqlite"
+    source = None
+    if mapping is not None and _grows(mapping.rules) and not _is_packed(path):
+        kind = _GrowingDatabase if is_database else _GrowingTable
+        source = kind(path, mapping, agent=agent, zone=zone, now=now)
+    before = source.known(place) if source is not None else None
+    if source is None or not source.can_be_read_on:
         yield LogReading(read([path], agent=agent, zone=zone, now=now, map=map), False, {})
         return
-    source = _GrowingTable(path, mapping, agent=agent, zone=zone, now=now)
-    before = source.known(place)
     if before is not None:
-        lies_at, goes_on = unread_from(path, before.file)
+        lies_at, goes_on = source.unread_from(before.file)
         if not goes_on:
             if lies_at is not None:
                 remainder = LogReading(iter(()), True, place)
@@ -94,7 +105,7 @@ def _grows(rules: TableMap) -> bool:
     """Whether rows that are added at the end leave what the others say as it is."""
     source = rules.source
     return (
-        source.format in {"csv", "jsonl"}
+        (source.format in {"csv", "jsonl"} or (source.format == "sqlite" and source.table is not None))
         and source.order != "newest_first"
         and source.chain is None
         and not source.encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32", "utf16", "utf32"))
@@ -123,6 +134,8 @@ class _GrowingTable:
         self._path, self._mapping = path, mapping
         self._agent, self._zone, self._now = agent, zone, now
         self._rules = hashlib.sha256(repr(mapping).encode()).hexdigest()[:32]
+        self.can_be_read_on = True
+        """Whether its rows have a place that stays."""
 
     def known(self, place: Mapping[str, Any]) -> _Place | None:
         """What was kept; None where nothing was, or by other rules."""
@@ -140,22 +153,14 @@ class _GrowingTable:
             yield from self._stretch_batches(path, None, reading)
 
     def _stretch_batches(self, path: Path, before: _Place | None, reading: LogReading) -> Iterator[Batch]:
-        start, lines = (before.file.offset, before.lines) if before is not None else (0, 0)
         standing = before.standing if before is not None else None
-        with path.open("rb") as file:
-            end = last_newline(file, start)
-            status = os.fstat(file.fileno())
-            if end < status.st_size:
-                # an export may have no newline at its end, which a line being written has not yet
-                reading.is_waiting = abs(self._now * 1000 - status.st_mtime_ns) < _WRITTEN
-                end = end if reading.is_waiting else status.st_size
-            lines_read = newlines(file, start, end)
-            is_rotated = before is not None and before.is_rotated
-            place = _Place(known_file(file, end), lines + lines_read, self._rules, is_rotated, standing)
+        is_rotated = before is not None and before.is_rotated
+        stretch, known, lines, reading.is_waiting = self._unread(path, before)
+        place = _Place(known, lines, self._rules, is_rotated, standing)
         is_torn = False
-        if end > start:
+        if stretch.end > stretch.start:
             reader = TableReader(
-                self._mapping, [path], stretch=Stretch(start, end, lines), standing=standing,
+                self._mapping, [path], stretch=stretch, standing=standing,
                 is_rotated=place.is_rotated, agent=self._agent, zone=self._zone, now=self._now,
             )  # fmt: skip
             for batch in reader.batches():
@@ -165,3 +170,50 @@ class _GrowingTable:
         if not is_torn:  # else its last row may be half written: it is read again with what follows
             runs_back = place.standing is not None and place.standing.rows.run < 0
             reading.place = {} if runs_back else msgspec.to_builtins(place)
+
+    def unread_from(self, known: KnownFile) -> tuple[Path | None, bool]:
+        """Where what was read lies now, and whether the source goes on with it (`growth.unread_from`)."""
+        return unread_from(self._path, known)
+
+    def _unread(self, path: Path, before: _Place | None) -> tuple[Stretch, KnownFile, int, bool]:
+        """What is new; what the file is known by after it, how many lines it has then, and whether one is being written."""
+        start, lines = (before.file.offset, before.lines) if before is not None else (0, 0)
+        with path.open("rb") as file:
+            end, is_waiting = last_newline(file, start), False
+            status = os.fstat(file.fileno())
+            if end < status.st_size:
+                # an export may have no newline at its end, which a line being written has not yet
+                is_waiting = abs(self._now * 1000 - status.st_mtime_ns) < _WRITTEN
+                end = end if is_waiting else status.st_size
+            stretch = Stretch(start, end, lines)
+            return stretch, known_file(file, end), lines + newlines(file, start, end), is_waiting
+
+
+class _GrowingDatabase(_GrowingTable):
+    """A table of a database. It is read on while no row that was read has changed since; else from its start."""
+
+    _filling = Filling(0, 0, "")
+
+    def known(self, place: Mapping[str, Any]) -> _Place | None:
+        """What was kept; None where nothing was, by other rules, or of rows that are no longer so."""
+        known = super().known(place)
+        until = known.file.offset if known is not None else 0
+        fillings = sqlite.fillings(str(self._path), self._mapping.rules.source.table or "", until)
+        if fillings is None:
+            self.can_be_read_on = False
+            return None
+        unchanged, self._filling = fillings
+        return known if known is not None and known.file == _known_rows(unchanged) else None
+
+    def unread_from(self, known: KnownFile) -> tuple[Path | None, bool]:  # noqa: ARG002  looked at by `known`
+        """A database is not rotated, and goes on with what was read of it."""
+        return self._path, True
+
+    def _unread(self, path: Path, before: _Place | None) -> tuple[Stretch, KnownFile, int, bool]:  # noqa: ARG002  there is one
+        known, rows = (before.file, before.lines) if before is not None else (_UNREAD, 0)
+        start = known.offset or _FIRST_NUMBER
+        return Stretch(start, self._filling.last, rows), _known_rows(self._filling), self._filling.rows, False
+
+
+def _known_rows(filling: Filling) -> KnownFile:
+    return KnownFile(filling.last, filling.digest)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import pytest
 
@@ -31,7 +31,11 @@ def parted(text: str) -> tuple[Rows, list[str], Rows]:
     return rows[:first], rows[first], rows[first + 1 :]
 
 
-def written(rows: Rows, delimiter: str = ",", end: str = "\n", quoting: int = csv.QUOTE_MINIMAL) -> str:
+Quoting = Literal[0, 1]
+"""`csv.QUOTE_MINIMAL` or `csv.QUOTE_ALL`."""
+
+
+def written(rows: Rows, delimiter: str = ",", end: str = "\n", quoting: Quoting = csv.QUOTE_MINIMAL) -> str:
     text = io.StringIO()
     csv.writer(text, delimiter=delimiter, lineterminator=end, quoting=quoting).writerows(rows)
     return text.getvalue()
@@ -47,10 +51,14 @@ def columns(change: Callable[[list[str], int], list[str]]) -> Callable[[str], st
     return way
 
 
-def lines(**layout: object) -> Callable[[str], str]:
+def lines(
+    delimiter: str = ",", end: str = "\n", quoting: Quoting = csv.QUOTE_MINIMAL
+) -> Callable[[str], str]:
+    """A way of writing with another layout."""
+
     def way(text: str) -> str:
         titles, header, body = parted(text)
-        return written([*titles, header, *body], **layout)  # type: ignore[arg-type]
+        return written([*titles, header, *body], delimiter, end, quoting)
 
     return way
 
