@@ -57,6 +57,19 @@ class LedgerTrades:
                 trades.append((rows[0], str(error)))
         return trades
 
+    def passing(self, items: Sequence[Item]) -> set[str]:
+        """The names of rows whose balance is one on the way: a row of their trade follows in the same asset, as its fee does."""
+        if self._is_fee is None:
+            return set()
+        latest: dict[tuple[str, str, str], str] = {}
+        passing = set()
+        for item in items:
+            key, asset = self._key(item.cells), self._asset(item.cells)
+            if key and (before := latest.get((item.agent, key, asset))) is not None:
+                passing.add(before)
+            latest[item.agent, key, asset] = item.name
+        return passing
+
     def _execution(self, key: str, rows: Sequence[Item]) -> Execution:
         sums: dict[str, _LedgerLeg] = {}
         for row in rows:

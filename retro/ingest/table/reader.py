@@ -152,6 +152,7 @@ class TableReader:
         self._counts = readings.filter(rules.fill) if rules.fill is not None else None
         self._bases: dict[str, str] = {}
         self._quotes: Counter[str] = Counter()
+        self._passing: set[str] = set()
         self._last, self._step = 0, 0
         self._rows, self._is_silent = 0, True
         if standing is not None:
@@ -204,6 +205,7 @@ class TableReader:
         trades = {}
         if self._ledger is not None:
             trades = {item.name: execution for item, execution in self._ledger.of(group)}
+            self._passing = self._ledger.passing(group)
         if group[0].at != self._last:
             self._last, self._step = group[0].at, 0
         for item in group:
@@ -275,7 +277,8 @@ class TableReader:
             costs.tell(item, deeds[0].position if deeds else None, writer)
         for omissions in self._omissions:
             omissions.tell(item)
-        self._stated.tell(item, instrument, writer)
+        if item.name not in self._passing:
+            self._stated.tell(item, instrument, writer)
         if self._decision is not None:
             self._decision.tell(item, deeds, writer)
 

@@ -89,7 +89,8 @@ EXPECTED: Final[dict[str, Expected]] = {
     ),
     # 900 EUR for 0.5 ETH, and a fee of 4.50
     "coinbase-account": Expected(
-        [("ETH/EUR", "buy", "0.5", "1800", "4.5", None)], 1, base="EUR", first="2025-01-01T10:00:00Z",
+        [("ETH/EUR", "buy", "0.5", "1800", "4.5", None)], 1, [("balance", "1000"), ("balance", "0.5"), ("balance", "95.5")], "EUR",
+        first="2025-01-01T10:00:00Z",
     ),
     # newest first in the file; 10:00 in New York is 15:00 UTC
     "kucoin": Expected(
