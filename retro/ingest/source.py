@@ -24,6 +24,7 @@ SQLITE: Final = b"SQLite format 3\0"
 WIDE_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 """How a text in UTF-16 begins, where its maker says so."""
 
+_MARK: Final = b"\xef\xbb\xbf"
 _CHUNK: Final = 1 << 18
 _GZIP: Final = b"\x1f\x8b"
 _PACKED: Final = {b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -157,7 +158,7 @@ def _peek(file: BinaryIO) -> bytes:
 
 
 def read_lines(stream: BinaryIO) -> Iterator[Lines]:
-    """The lines of a stream by the chunk.
+    """The lines of a stream by the chunk, without the mark that some programs begin UTF-8 with.
 
     A line longer than `LONGEST_LINE` comes without its text. A stream that fails part way ends with a fault that says
     so, after everything that came before it.
@@ -165,6 +166,7 @@ def read_lines(stream: BinaryIO) -> Iterator[Lines]:
     number, parts, length = 1, [b""], 0
     try:
         while chunk := _read1(stream):
+            chunk = chunk.removeprefix(_MARK) if number == 1 and not length else chunk
             head, newline, tail = chunk.partition(b"\n")
             length += len(head)
             if length <= LONGEST_LINE:

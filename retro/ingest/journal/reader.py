@@ -54,8 +54,6 @@ def read(stream: BinaryIO, where: str, *, now: int, size: int = 2000) -> Iterato
 def _slices(part: Lines, collected: _Collected) -> Iterator[tuple[Sequence[int], list[bytes]]]:
     """The lines that are not blank with their numbers, a few at a time; what has no text goes to the faults."""
     first, texts, fault, ended = part
-    if first == 1:
-        texts[0] = texts[0].removeprefix(b"\xef\xbb\xbf")
     if not ended and not fault and texts[0].strip(_BLANK):
         fault = _TORN
     if fault:

@@ -132,7 +132,7 @@ class _Act(msgspec.Struct):
     symbol: str = ""
     quantity: Decimal = Decimal(0)
     price: Decimal = Decimal(0)
-    order_id: int | str = 0
+    order_id: int | float | str = 0
     timestamp: str = ""
     success: bool = True
     error: str | None = ""
@@ -194,6 +194,11 @@ def instant_of(text: str) -> int:
         raise RecordError(f"timestamp: {error}") from None
 
 
+def _order(number: float | str) -> str | None:
+    """An order's name; tools that write records anew make fractions of whole numbers."""
+    return (f"{number:.0f}" if isinstance(number, float) else str(number)) if number else None
+
+
 def _cycle(record: _Record, written: int) -> Cycle:
     account = record.account_state or _Account()
     try:
@@ -235,7 +240,7 @@ def _act(act: _Act, written: int) -> Act:
         action=act.action.lower(),
         price=bounded(act.price),
         quantity=bounded(act.quantity),
-        order=str(act.order_id) if act.order_id else None,
+        order=_order(act.order_id),
         success=act.success,
         error=prose(act.error, 500),
         reasoning=prose(act.reasoning),

@@ -36,10 +36,8 @@ def line_rows(path: str) -> Iterator[Row | Fault]:
 def line_rows_of(stream: BinaryIO, where: str) -> Iterator[Row | Fault]:
     """The objects of a stream, one a line, blank lines left out."""
     for part in read_lines(stream):
-        if part.first == 1:
-            if wrong := other_encoding(part.texts[0]):
-                raise InputError(f"{where}: {wrong}")
-            part.texts[0] = part.texts[0].removeprefix(b"\xef\xbb\xbf")
+        if part.first == 1 and (wrong := other_encoding(part.texts[0])):
+            raise InputError(f"{where}: {wrong}")
         for number, raw in enumerate(part.texts, part.first):
             if part.fault:
                 yield Fault(where, number, part.fault)

@@ -322,3 +322,16 @@ def test_its_files_are_known_by_what_they_are(tmp_path: Path) -> None:
     (tmp_path / "other.jsonl").write_text('{"type": "fill", "price": 1}\n')
     assert sniff(sample_of(tmp_path / "other.jsonl")) is None
     assert sniff(sample_of(tmp_path)) is None
+
+
+def test_records_that_another_tool_wrote_anew_tell_the_same(tmp_path: Path) -> None:
+    """With a byte order mark, a blank line after each, keys in another order, and whole numbers as fractions."""
+    path = nofx.write_lines(tmp_path / "log.jsonl", nofx.life())
+    plain = reading(path, agent="bot")
+    records = [json.loads(text, parse_int=float) for text in path.read_text().splitlines()]
+    anew = "\n\n".join(json.dumps(dict(reversed(record.items()))) for record in records)
+    path.write_text(f"\ufeff{anew}\n", encoding="utf-8")
+    again = reading(path, agent="bot")
+    for kind in (Position, Fill, Exit, Equity):
+        assert again.of(kind) == plain.of(kind) != []
+    assert again.faults == plain.faults == []
