@@ -126,7 +126,9 @@ def postgres_server() -> str:
         run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
         # not below pytest's own directory: as root the server runs as another user, who must get there
         data = Path(tempfile.gettempdir()) / f"retro-postgres-{run[:12]}"
-        with _turn(data.with_suffix(".turn")):
+        with _turn(data.with_suffix(".turn")), pytest.MonkeyPatch.context() as patch:
+            # a bare PATH lacks useradd
+            patch.setenv("PATH", "/usr/sbin:/sbin", prepend=os.pathsep)
             server = get_server(data, cleanup_mode="delete")
     uri: str = server.get_uri()
     with psycopg.connect(uri, autocommit=True) as conn:
