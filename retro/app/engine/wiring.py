@@ -13,6 +13,7 @@ from retro.app.engine.delivery import channels_of
 from retro.app.experience.layers import stepping
 from retro.app.experience.lessons import damaged_records, learning
 from retro.app.experience.records import records_channel
+from retro.app.experience.wordings import GroupWordings
 from retro.app.narration.narrators import is_worded, words_of
 from retro.app.proposals.channel import PullRequests
 from retro.app.proposals.files import read_playbook
@@ -57,6 +58,7 @@ def bench_of(
     requests = PullRequests(store, config, env, settings_for, clock)
     channels |= {channel.name: channel for channel in (records, requests) if channel.recipients(config)}
 
+    wordings = GroupWordings(store, config, env, clock)
     return WorkContext(
         store=store,
         config=config,
@@ -64,7 +66,7 @@ def bench_of(
         settings_for=settings_for,
         channels=channels,
         clock=clock,
-        words=words_of(store, config, env, clock, beat),
+        words=wordings.beside(words_of(store, config, env, clock, beat)),
         worded_kinds=frozenset(kind for kind in KINDS if is_worded(config, env, kind)),
         owner=owner,
         host=host,
@@ -74,7 +76,7 @@ def bench_of(
         # in this order, after the deliveries, in the transaction that finishes a review
         consequences=(
             learning(config, settings_for, log),
-            stepping(config, log),
+            stepping(config, log, wordings.take),
             suggesting(settings_for, clock),
             summing_up(),
         ),

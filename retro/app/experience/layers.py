@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from memory.library.condensation import ReflectionNote
+    from memory.library.condensation import CondensedGroup
     from memory.library.embedder import Embedded
     from memory.library.layers.preset import LayerPreset
     from retro.config import Config
@@ -37,25 +37,33 @@ __all__ = ["stepping", "take_day"]
 _LOOK_BACK = 7 * DAY
 
 
-def stepping(config: Config, log: Callable[..., None]) -> Consequence:
-    """What the layers do when a daily review is finished, as the service calls it."""
+def stepping(
+    config: Config, log: Callable[..., None], words: Callable[[str], str | None] = lambda _: None
+) -> Consequence:
+    """What the layers do when a daily review is finished, as the service calls it; `words` are a model's of a group."""
 
     def take(conn: Connection, review: Review, document: Document) -> None:
         if review.kind == DAILY.name and isinstance(document, RetrospectiveReport):
-            fault = take_day(conn, review, document, config)
+            fault = take_day(conn, review, document, config, words)
             if fault is not None:
                 log("layers_not_stepped", level="warning", review=review.id, reason=fault)
 
     return Consequence("layers", take)
 
 
-def take_day(conn: Connection, review: Review, document: RetrospectiveReport, config: Config) -> str | None:
+def take_day(
+    conn: Connection,
+    review: Review,
+    document: RetrospectiveReport,
+    config: Config,
+    words: Callable[[str], str | None],
+) -> str | None:
     """Step every symbol in whose layers the agent has items, in the caller's transaction; gives what kept it from that."""
     try:
         from memory.library.layers.preset import layer_preset  # noqa: PLC0415  another package may have the memory's name
 
         with conn.begin_nested():
-            _Day(conn, review, document, layer_preset(config.memory.layers), config).take()
+            _Day(conn, review, document, layer_preset(config.memory.layers), config, words).take()
     except DBAPIError:
         raise
     except Exception as error:  # noqa: BLE001  a review is worth more than its library; the log tells of it
@@ -73,16 +81,17 @@ class _Day:
         document: RetrospectiveReport,
         preset: LayerPreset,
         config: Config,
+        words: Callable[[str], str | None],
     ) -> None:
         self.conn, self.review, self.document, self.preset = conn, review, document, preset
-        self.config = config
+        self.config, self.words = config, words
         self.agent, self.at = review.agent, review.period_end
         closed = [p for p in document.positions if p.closed_in(review.period_start, review.period_end)]
         self.closed = [position for position in closed if position.is_believed]
 
     def take(self) -> None:
         """Step, condense, and look back where that is due, symbol by symbol."""
-        from memory.library.condensation import condensable, condense  # noqa: PLC0415  as above
+        from memory.library.condensation import condensable  # noqa: PLC0415  as above
         from memory.library.steps import step_layers  # noqa: PLC0415
         from memory.store import layers as rows  # noqa: PLC0415
         from retro.app.experience.feedback import by_positions, by_prices  # noqa: PLC0415
@@ -100,14 +109,32 @@ class _Day:
                 mentions = [*mentions, *by_prices(self.conn, self.agent, symbol, self.at, look_back, base)]
             step_layers(self.conn, self.agent, symbol, at=self.at, preset=self.preset, feedback=mentions)
             for group in condensable(self.conn, self.agent, symbol, at=self.at):
-                condense(self.conn, self.agent, symbol, group, at=self.at, preset=self.preset)
+                self._condense(symbol, group)
             self._look_back(symbol, [mention.id for mention in mentions])
+
+    def _condense(self, symbol: str, group: CondensedGroup) -> None:
+        """Make one item of a group: in a model's words, where there are any, else in those of the one in its middle."""
+        from memory.library.condensation import condense, condensed_id  # noqa: PLC0415  as above
+
+        identity = condensed_id(group)
+        words = self.words(identity)
+        embedded = None if words is None else self._meaning(identity, words)
+        condense(
+            self.conn,
+            self.agent,
+            symbol,
+            group,
+            at=self.at,
+            preset=self.preset,
+            words=words,
+            embedded=embedded,
+        )
 
     # looking back
 
     def _look_back(self, symbol: str, named_items: Sequence[str]) -> None:
         """Store a reflection where one is due: code's sentence, with its figures."""
-        from memory.library.condensation import ReflectionNote, reflect  # noqa: PLC0415
+        from memory.library.condensation import ReflectionNote, reflect, reflection_id  # noqa: PLC0415
         from memory.library.layers.reflections import ReflectionFacts, reflection_triggers  # noqa: PLC0415
         from retro.app.experience.equity import week_return  # noqa: PLC0415
 
@@ -131,17 +158,16 @@ class _Day:
             parents=tuple(sorted({self.review.id, *named_items, *(p.position_id for p in closed)})),
             metadata={"asked_by": [trigger.kind for trigger in triggers], "review": self.review.id},
         )
-        reflect(self.conn, self.agent, note, self._meaning(note))
+        reflect(self.conn, self.agent, note, self._meaning(reflection_id(note), note.text))
 
-    def _meaning(self, note: ReflectionNote) -> Embedded | None:
-        """The reflection's vector by the model that the library is searched by: by it one is known that repeats another."""
-        from memory.library.condensation import reflection_id  # noqa: PLC0415
+    def _meaning(self, identity: str, text: str) -> Embedded | None:
+        """The vector of one sentence by the model that the library is searched by, where that is on this machine."""
         from memory.library.embedder import embed_texts  # noqa: PLC0415
         from memory.store import library  # noqa: PLC0415
         from retro.app.experience.models import local_model  # noqa: PLC0415
 
         model = local_model(self.config, library.head(self.conn, self.agent).model)
-        return None if model is None else embed_texts(model, {(self.agent, reflection_id(note)): note.text})
+        return None if model is None else embed_texts(model, {(self.agent, identity): text})
 
     def _sentence(self, symbol: str, why: str, closed: Sequence[PositionRetrospective]) -> str:
         day = format_instant(self.review.period_start)[:10]

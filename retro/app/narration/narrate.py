@@ -184,16 +184,17 @@ def extracted(
     version: str,
     subject: str,
     now: int,
+    agent: str = _NOBODY,
 ) -> Extracted:
     """A text read by the model that words weekly reviews, as it answered, or why not.
 
-    It is booked under `subject` and nobody's agent; the store is opened only when a model is asked.
+    It is booked under `subject` and its agent; the store is opened only when a model is asked.
     """
     tier = config.retrospective.review_inference_tier  # an assessment is worded as a review is
     key, why = _key(config, env, tier)
     if key is None:
         return Extracted("", why=why)
-    case = _NarrationJob(store(), _NOBODY, subject, 1, now, resume=False, beat=lambda: None)
+    case = _NarrationJob(store(), agent, subject, 1, now, resume=False, beat=lambda: None)
     try:
         return extract(prompt, schema, version, _desk(config, case, tier, key))
     except StoreError:

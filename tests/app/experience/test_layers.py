@@ -17,8 +17,13 @@ from memory.library.models.finance import bundled_model
 from memory.store import layers as rows
 from retro.app.context import PassSummary
 from retro.app.experience.layers import stepping
+from retro.app.experience.wordings import GroupWordings
+from retro.app.narration.narrators import plain_words
 from retro.periods import DAY, HOUR, format_instant
-from retro.store.database import Store
+from retro.store import spend
+from retro.store.database import Store, open_store
+from retro.testing.model import FakeModel, said
+from tests.worlds.narrations import KEY
 from tests.worlds.service_world import MONDAY, World, life, line
 
 
@@ -182,3 +187,36 @@ def test_a_reflection_of_the_service_that_repeats_another_is_known_by_its_meanin
     with world.store.read() as conn:
         dates = [event.at for event in rows.events(conn, "bot", "reflection", "ETH/USDC")]
     assert dates == [note.at, MONDAY + DAY]
+
+
+@pytest.mark.parametrize(
+    ("said_text", "worded_by"),
+    [("All of them say  the same.", "model"), ("They won 54% of trades.", "code"), ("\x1b[31mx", "code")],
+)
+def test_a_model_words_a_group_unless_it_invents_a_figure(
+    said_text: str, worded_by: str, tmp_path: Path
+) -> None:
+    angles = {"a": 0.0, "b": 0.1, "c": 0.2, "d": 0.3}
+    with FakeModel([said({"text": said_text})]) as model:
+        store = open_store(str(tmp_path / "w.db"))
+        configuration = {"llm": {"base_url": model.url}, "retrospective": {"position_close_review": False}}
+        world = World(store, tmp_path, at=MONDAY + HOUR, configuration=configuration)
+        wordings = GroupWordings(store, world.config, KEY, world.clock)
+        with store.write() as conn:
+            intake.add(conn, [item(name) for name in angles], embedded=vectors_of(angles))
+        world.tell(life(1)[:1])
+        world.clock.set(MONDAY + DAY + 2 * HOUR)
+        world.tell(life(1))
+        layers = stepping(world.config, lambda *_, **__: None, wordings.take)
+        world.knock(words=wordings.beside(plain_words), consequences=(layers,))
+        [name] = standings(world)
+        with store.read() as conn:
+            entry = intake.get(conn, "bot", name).item
+            calls = spend.calls_of(conn, "bot", MONDAY, MONDAY + 2 * DAY)
+        store.close()
+    assert entry.metadata["worded_by"] == worded_by
+    assert entry.text == ("All of them say the same." if worded_by == "model" else "what b says")
+    assert entry.parents == ("a", "b", "c", "d")
+    [request] = model.requests
+    assert '"what a says"\n"what b says"' in request.body["messages"][0]["content"]
+    assert len(calls) == 1, "booked as the agent's, and forgotten with it"
