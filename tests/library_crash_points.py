@@ -71,9 +71,6 @@ def _archive(store: Store) -> Iterator[None]:
         with store.write() as conn:
             archive.archive_items(conn, "ada", ids, NOON, "unused")
         yield
-    with store.write() as conn:
-        archive.restore(conn, "ada", "b")
-    yield
 
 
 def _reindex(store: Store) -> Iterator[None]:
