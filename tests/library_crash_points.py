@@ -135,10 +135,12 @@ class LibraryStage:
         with experience(str(path)) as store:
             with store.read() as conn:
                 assert conn.exec_driver_sql("PRAGMA integrity_check").scalar_one() == "ok", where
-            assert _rows(store) in self.states, where
-        self.run(path)
-        with experience(str(path)) as store:
-            assert _rows(store) == self.states[-1], where
+            left = _rows(store)
+        assert left in self.states, where
+        if left != self.states[-1]:  # else all of it was done when the end was refused
+            self.run(path)
+            with experience(str(path)) as store:
+                assert _rows(store) == self.states[-1], where
         path.unlink()
         return code
 
