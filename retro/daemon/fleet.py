@@ -46,6 +46,9 @@ _SWEEP: Final = "* * * * * */30"
 _BEAT_S, _DEAD_S = 5.0, 20.0
 _FIRST: Final = 1
 """What is answered before the knocks that wait: what dead workers were at; and before that the sweep, which sees it."""
+_MANY: Final = 50
+"""Knocks asked for at once that the server is to know of: how to fetch one it has planned while there was none, and with a
+thousand waiting looked at each of them for each, a fifth of a second long."""
 _TICK_S: Final = 5.0
 _LOOK_S: Final = 60.0
 _NOTED_S: Final = 300.0
@@ -282,6 +285,8 @@ class Worker:
         except AlreadyEnqueued:
             for knock in knocks:
                 await self.ask(knock)
+        if len(jobs) >= _MANY:
+            await engine.connector.execute_query_async("ANALYZE procrastinate_jobs")
 
     @staticmethod
     def _job(engine: App, knock: Knock, *, first: bool = False) -> Job:

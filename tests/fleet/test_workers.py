@@ -93,7 +93,8 @@ def documents(world: World) -> dict[str, str]:
 def engine_rows(store: Store, statement: str) -> Any:
     with store.write() as conn:
         conn.exec_driver_sql(f'SET LOCAL search_path = "{engine_schema(conn)}"')
-        return conn.exec_driver_sql(statement)
+        result = conn.exec_driver_sql(statement)
+        return result.scalars().all() if result.returns_rows else []
 
 
 def test_f1_workers_make_each_review_once_with_the_bytes_of_sqlite(world: World, tmp_path: Path) -> None:
@@ -127,6 +128,23 @@ def test_f8_what_the_engine_loses_the_next_sweep_asks_for_again(world: World) ->
     engine_rows(world.store, EMPTY)
     work_to_the_end(world)
     assert len(documents(world)) >= 2 * len(AGENTS)
+
+
+def test_the_server_knows_at_once_of_many_knocks(world: World) -> None:
+    """It has planned how to fetch one while there was none, and would look at all of them for each."""
+    worker = worker_of(world)
+
+    async def asked() -> None:
+        async with worker.opened():
+            assert worker._engine is not None
+            await worker._ask_all(worker._engine, [Knock("stream", bucket) for bucket in range(60)])
+
+    asyncio.run(asked())
+    known = engine_rows(
+        world.store, "SELECT reltuples FROM pg_class WHERE oid = 'procrastinate_jobs'::regclass"
+    )
+    assert known == [60]
+    engine_rows(world.store, EMPTY)
 
 
 def test_a_knock_that_died_with_its_worker_is_taken_from_it_and_what_it_held_is_made(world: World) -> None:
