@@ -43,7 +43,7 @@ def test_the_screen_and_the_data_say_the_same(sample_db: Path, retro: Retro) -> 
     rows = retro("--db", sample_db, "doctor", "--json").data
     screen_text = "".join(screen.out.split())  # a long path is broken where the line ends
     for row in rows:
-        assert f"{row['state']}{row['check']}".replace(" ", "") in screen_text
+        assert f"{row['check']}{row['state']}".replace(" ", "") in screen_text
         assert (
             "".join(row["detail"].split()) in screen_text or row["check"] == "disk"
         )  # its free space moves meanwhile

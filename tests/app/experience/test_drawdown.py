@@ -42,7 +42,7 @@ def test_losers_that_are_kept_open_are_in_the_drawdown(bags: Retro) -> None:
     assert state["drawdown_state"] == pytest.approx(100 / 1010 / 0.2)
     assert state["risk_appetite"] == pytest.approx(1 - (100 / 1010 / 0.2) ** 2)
     assert (state["drawdown_basis"], state["drawdown_start_at"][:10]) == ("marked equity", "2026-03-02")
-    assert "drawdown basis" in bags("state").out
+    assert "  Drawdown basis      marked equity" in bags("state").out
 
 
 def test_whoever_lost_more_than_there_was_stands_at_a_drawdown_of_all(retro: Retro) -> None:
