@@ -34,7 +34,7 @@ _COMMANDS: Final = {
     "reviews": "reviews",
     "positions": "positions",
     "proposals": "playbook status",
-    "service": "doctor",
+    "service": "doctor --quick",
     "rules": "playbook audit",
 }
 

@@ -25,20 +25,28 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What is examined. `store` is None where there is no database yet, or none that opens; `now` is microseconds."""
+    """What is examined. `store` is None where there is no database yet, or none that opens; `now` is microseconds.
+
+    `whole`: every row is read, too; on SQLite no commit ends meanwhile.
+    """
 
     config: Config
     env: Mapping[str, str]
     now: int
     store: Store | None = None
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """Looks at one thing and says what it found. A `RetroError` it raises becomes a broken check under its name."""
+    """Looks at one thing and says what it found. A `RetroError` it raises becomes a broken check under its name.
+
+    `reads_all`: it reads every row of something, and is left out of a quick look.
+    """
 
     name: str
     look: Callable[[Installation], Iterable[Check]]
+    reads_all: bool = False
 
 
 def ok(name: str, detail: str) -> Check:

@@ -85,5 +85,5 @@ def _flow(whose: str, flow: LayerFlow) -> Check:
     )
 
 
-CHECKS: Final = (Examination("library", library),)
+CHECKS: Final = (Examination("library", library, reads_all=True),)
 """In the order in which they are told."""

@@ -80,7 +80,7 @@ def _orphans(experiments: set[str], hypotheses: Hypotheses) -> int:
 
 
 CHECKS: Final = (
-    Examination("experience", experience),
+    Examination("experience", experience, reads_all=True),
     Examination("records", records),
 )
 """In the order in which they are told."""

@@ -82,5 +82,5 @@ def _rebates(conn: Connection, agent: str) -> Iterator[Check]:
             )
 
 
-CHECKS: Final = (Examination("checks", source_figures),)
+CHECKS: Final = (Examination("checks", source_figures, reads_all=True),)
 """In the order in which they are told."""

@@ -21,7 +21,13 @@ def add_to(parent: typer.Typer) -> None:
     parent.command("metrics")(metrics)
 
 
-def doctor(form: PageFormat = "text", output: PageOutput = None) -> None:
+def doctor(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="without reading every row: what the screen Service shows")
+    ] = False,
+    form: PageFormat = "text",
+    output: PageOutput = None,
+) -> None:
     """Say what works and what does not; exit 1 if anything is broken.
 
     Example: retro doctor
@@ -29,7 +35,7 @@ def doctor(form: PageFormat = "text", output: PageOutput = None) -> None:
     from retro.app.doctor.examine import examine
     from retro.present.page.screens.pages import findings_page
 
-    checks = examine(call.config_path, call.db, os.environ, now=time.time_ns() // 1000)
+    checks = examine(call.config_path, call.db, os.environ, now=time.time_ns() // 1000, whole=not quick)
     answer(
         [{"check": c.name, "state": c.state, "detail": c.detail} for c in checks],
         lambda: findings_page([(c.state, c.name, c.detail) for c in checks]),

@@ -63,4 +63,6 @@ def service(house: House, request: Request) -> Answer:  # noqa: ARG001  it has n
     """What works, and what does not."""
     findings = house.examine()
     document = [{"check": name, "state": state, "detail": detail} for state, name, detail in findings]
-    return Answer(findings_page(findings), data_as_json(document), command="retro doctor", rows=document)
+    return Answer(
+        findings_page(findings), data_as_json(document), command="retro doctor --quick", rows=document
+    )

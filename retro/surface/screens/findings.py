@@ -17,7 +17,7 @@ _FRESH_S: Final = 15.0
 class RecentFindings:
     """What an examination said less than fifteen seconds ago; else it is made, by one while the others wait for it.
 
-    It looks through every table, and on SQLite no commit ends while it reads: readers may not have it made again and again.
+    It asks what lies outside, too, such as the disk and a mail server: readers may not have it made again and again.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ __all__ = ["house_of_call"]
 
 
 def house_of_call() -> House:
-    """The database and configuration of this call, its clock, and the examination of `retro doctor`."""
+    """The database and configuration of this call, its clock, and the examination of `retro doctor --quick`."""
     from retro.surface.screens.house import House
 
     config_path, db = call.config_path, call.db
@@ -26,6 +26,7 @@ def house_of_call() -> House:
     def findings() -> list[tuple[str, str, str]]:
         from retro.app.doctor.examine import examine
 
-        return [(c.state, c.name, c.detail) for c in examine(config_path, db, os.environ, now=clock())]
+        checks = examine(config_path, db, os.environ, now=clock(), whole=False)
+        return [(c.state, c.name, c.detail) for c in checks]
 
     return House(call.store, call.config, call.settings, clock, findings)
