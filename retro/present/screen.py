@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
@@ -135,13 +136,26 @@ def plain_page(page: Page) -> Page:
 
 
 def _plain(value: Any) -> Any:
+    """The value itself where nothing in it has to be changed: most of a page is."""
     if isinstance(value, str):
         return plain_text(value)
     if isinstance(value, tuple):
-        return tuple(map(_plain, value))
-    if is_dataclass(value) and not isinstance(value, type) and type(value).__module__.startswith(_PAGES):
-        return replace(value, **{part.name: _plain(getattr(value, part.name)) for part in fields(value)})
-    return value
+        parts = tuple(map(_plain, value))
+        return value if all(map(is_, parts, value)) else parts
+    changed = {}
+    for name in _block_fields(value.__class__):
+        own = getattr(value, name)
+        plain = _plain(own)
+        if plain is not own:
+            changed[name] = plain
+    return replace(value, **changed) if changed else value
+
+
+@cache
+def _block_fields(kind: type) -> tuple[str, ...]:
+    """The fields of a block or a part of one; of anything else none."""
+    is_block = is_dataclass(kind) and kind.__module__.startswith(_PAGES)
+    return tuple(part.name for part in fields(kind)) if is_block else ()
 
 
 def screen_of(page: Page, frame: ScreenFrame) -> str:
