@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from retro.ingest.uniswap.ticks import human, is_full_range, pool_price, tick_price
+from retro.ingest.uniswap.ticks import human, human_liquidity, is_full_range, pool_price, tick_price
 from retro.ingest.uniswap.tokens import CHAINS
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ class Liquidity:
             token0=first.symbol, token1=second.symbol, funded_with=funds or None,
             lower=None if is_full else tick_price(lower, stay.decimals),
             upper=None if is_full else tick_price(upper, stay.decimals),
+            liquidity=human_liquidity(event.liquidity, stay.decimals) if event.liquidity > 0 else None,
         )  # fmt: skip
 
     def _decrease(self, event: PositionEvent, stay: _Stay) -> None:

@@ -6,7 +6,7 @@ from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["human", "is_full_range", "pool_price", "tick_price"]
+__all__ = ["human", "human_liquidity", "is_full_range", "pool_price", "tick_price"]
 
 _WIDE: Final = Context(prec=60)
 _BASE: Final = Decimal("1.0001")
@@ -18,6 +18,13 @@ _LEAST: Final = 1_000_000
 def human(units: int, decimals: int) -> Decimal:
     """A quantity as people write it, exact."""
     return Decimal(units).scaleb(-decimals, _WIDE)
+
+
+def human_liquidity(liquidity: int, decimals: tuple[int, int]) -> Decimal:
+    """A pool's liquidity for quantities as people write them: it is the root of a product of both, for people: 16 digits."""
+    halves = sum(decimals)
+    scaled = Decimal(liquidity).scaleb(-(halves // 2), _WIDE)
+    return Context(prec=16).plus(_WIDE.divide(scaled, _WIDE.sqrt(Decimal(10))) if halves % 2 else scaled)
 
 
 def is_full_range(lower: int, upper: int) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from retro.errors import InputError
 from retro.ingest.sample import sample_of
 from retro.ingest.uniswap.reader import read, sniff
-from retro.ingest.uniswap.ticks import is_full_range, pool_price, tick_price
+from retro.ingest.uniswap.ticks import human_liquidity, is_full_range, pool_price, tick_price
 from tests.worlds.commands import Retro, retro
 from tests.worlds.logs.telling import Telling, telling_of
 from tests.worlds.logs.uniswap import HEAD, LOWER, MANAGER, UPPER, write_dune, write_graph
@@ -44,6 +44,7 @@ def test_a_life_of_a_position_out_of_events_with_fees_to_the_last_unit(tmp_path:
     assert [float(position[name]) for name in ("lower", "upper")] == pytest.approx(
         [1.0001**LOWER * 1e12, 1.0001**UPPER * 1e12]
     )
+    assert Decimal(position["liquidity"]) == 1000, "10^15 units of the root of 10^18 and 10^6"
     assert flows(telling, "deposit") == {"WETH": 1, "USDC": 3000}
     assert flows(telling, "lp_fee") == {"WETH": Decimal("0.003000000000000001"), "USDC": Decimal("5.000001")}
     assert flows(telling, "withdrawal") == {
@@ -52,6 +53,16 @@ def test_a_life_of_a_position_out_of_events_with_fees_to_the_last_unit(tmp_path:
     }
     assert telling.of("exit", "at") == ["2026-05-06T10:00:00.000053Z"]
     assert telling.base_currency == {"uniswap-v3": "USDC"}
+
+
+@pytest.mark.parametrize(
+    ("liquidity", "decimals", "human"),
+    [(993522496634912801749467, (18, 18), "993522.4966349128"), (10**15, (18, 6), "1000"), (10**15, (9, 6), "31622776.60168379")],
+)  # fmt: skip
+def test_liquidity_is_the_root_of_both_quantities(
+    liquidity: int, decimals: tuple[int, int], human: str
+) -> None:
+    assert human_liquidity(liquidity, decimals) == Decimal(human)
 
 
 def test_snapshots_of_the_graph_tell_the_same_life(tmp_path: Path) -> None:
