@@ -57,6 +57,8 @@ def sniff(sample: SourceSample) -> str | None:
             return "a run's folder with position and log, as AI-Trader leaves it"
         if any(name.startswith("agent_data") for name in sample.names):
             return "a folder with agent_data, as AI-Trader keeps its runs"
+        if any((sample.path / name / "position" / "position.jsonl").is_file() for name in sample.names):
+            return "a folder of runs with position.jsonl, as AI-Trader keeps them by model"
         return None
     line = sample.text.partition("\n")[0]
     if '"positions"' in line and '"CASH"' in line and '"date"' in line:

@@ -221,6 +221,6 @@ def test_a_reading_again_changes_nothing_and_a_review_follows(tmp_path: Path, re
 def test_its_files_are_known_by_what_they_are(tmp_path: Path) -> None:
     data = ai_trader.write_run(tmp_path)
     run = data / "agent_data_crypto" / "deepseek-chat"
-    for path in (data, run, run / "position" / "position.jsonl"):
+    for path in (data, run.parent, run, run / "position" / "position.jsonl"):
         assert sniff(sample_of(path)), path
     assert sniff(sample_of(tmp_path)) is None
