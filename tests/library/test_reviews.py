@@ -108,3 +108,13 @@ def test_a_bad_line_is_named_and_the_others_are_stored(retro: Retro) -> None:
     }  # fmt: skip
     assert retro("library", "search", "x", "--where", "confidence").code == 2
     assert retro("library", "show", "nowhere").code == 1
+
+
+def test_doctor_says_of_a_library_that_it_was_indexed_by_another_model(retro: Retro) -> None:
+    Path("items.jsonl").write_text(json.dumps(raw("x", text="calm")) + "\n")
+    assert retro("library", "add", "items.jsonl").code == 0
+    told = "indexed by all-MiniLM-L6-v2-int8, not by all-MiniLM-L6-v2-int8-finance"
+    for model, is_other in (("all-MiniLM-L6-v2-int8", True), ("all-MiniLM-L6-v2-int8-finance", False)):
+        assert retro("library", "reindex", "--model", model).code == 0
+        notes = [check["detail"] for check in retro("doctor", "--json").data]
+        assert any(told in note for note in notes) is is_other

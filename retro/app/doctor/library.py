@@ -26,7 +26,8 @@ def library(house: Installation) -> Iterator[Check]:
     """Every library, agent by agent; one that holds nothing is not spoken of."""
     if house.store is None or not is_ours("memory"):
         return
-    from memory.library.models.minilm import PLAIN, is_installed  # noqa: PLC0415  only now it is known to be ours
+    from memory.library.models.finance import MODEL  # noqa: PLC0415  only now it is known to be ours
+    from memory.library.models.minilm import PLAIN, is_installed  # noqa: PLC0415  as above
     from memory.library.stats import library_stats  # noqa: PLC0415  as above
     from memory.library.steps import layer_flow  # noqa: PLC0415  as above
 
@@ -35,6 +36,13 @@ def library(house: Installation) -> Iterator[Check]:
         flows = {size.agent: layer_flow(conn, size.agent or "") for size in libraries}
     for size in libraries:
         yield from _one(size)
+        named = house.config.memory.model
+        if {size.model, named} == {MODEL, PLAIN}:
+            yield note(
+                "library",
+                f"{size.agent or 'everybody'}: indexed by {size.model}, not by {named}: words alone are compared;"
+                " `retro library reindex` embeds anew",
+            )
         if house.store.dialect == "postgresql":
             yield from without_index(size)
         if flows[size.agent].steps:
