@@ -60,10 +60,11 @@ class LibraryAnswers:
 
     def add_to_library(self, items: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         """Keep one text or several; the document that `retro library add --json` prints. Idempotent by (agent, id)."""
-        from retro.app.questions.library.items import ItemAddition, add_items  # noqa: PLC0415  as above
+        from retro.app.experience.imports import ImportResult  # noqa: PLC0415  as above
+        from retro.app.questions.library.items import add_items  # noqa: PLC0415  as above
 
         batch = [items] if isinstance(items, Mapping) else items
-        return ItemAddition(
+        return ImportResult(
             "-", add_items(self.experience, batch, not_after=time.time_ns() // 1000 + DAY)
         ).document()
 

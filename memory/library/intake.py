@@ -67,11 +67,6 @@ class AddedItems:
     conflicts: tuple[DisputedItem, ...] = ()
     faults: tuple[ItemFault, ...] = ()
 
-    @property
-    def items(self) -> int:
-        """How many were told."""
-        return self.stored + self.unchanged + len(self.conflicts) + len(self.faults)
-
     def __add__(self, other: AddedItems) -> AddedItems:
         return AddedItems(
             self.stored + other.stored,

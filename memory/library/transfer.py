@@ -73,13 +73,21 @@ def _item_lines(conn: Connection, agent: str, model: str | None, ids: Sequence[s
         yield _ENCODER.encode(line).decode("utf-8")
 
 
-def import_lines(conn: Connection, lines: Iterable[bytes | str], where: str = "-") -> AddedItems:
+def import_lines(
+    conn: Connection,
+    lines: Iterable[bytes | str],
+    where: str = "-",
+    *,
+    first: int = 1,
+    models: dict[str, tuple[str, int]] | None = None,
+) -> AddedItems:
     """Take in what `export_lines` gave, in the caller's transaction; what is there already stays as it is.
 
-    A line that is none, or whose vector is not what its checksum says, is a fault and nothing of it is stored.
+    A line that is none, or whose vector is not what its checksum says, is a fault and nothing of it is stored. A part
+    of an export says the number of its `first` line; all parts share `models` (agent -> name, dimensions), which fill.
     """
-    total, models = AddedItems(), dict[str, tuple[str, int]]()
-    for number, text in enumerate(lines, start=1):
+    total, models = AddedItems(), {} if models is None else models
+    for number, text in enumerate(lines, start=first):
         try:
             plain = text.decode("utf-8") if isinstance(text, bytes) else text
             if plain.strip():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from itertools import count
@@ -22,9 +23,10 @@ from memory.store.library_tables import libraries
 from retro.store.database import Store
 from tests.library.test_items import raw
 from tests.library.test_search import LETTERS, Letters, ids, tell
+from tests.worlds.commands import Retro, retro
 from tests.worlds.memory_databases import db, experience
 
-__all__ = ["db"]
+__all__ = ["db", "retro"]
 
 NOW = 2_000_000_000_000_000
 SECOND = Letters(name="second")
@@ -125,6 +127,22 @@ def test_a_library_moves_between_databases_byte_for_byte(db: Store, tmp_path: Pa
         assert [(fault.line, fault.reason) for fault in done.faults] == [
             (2, "vector: is not what its checksum says"), (3, "kind: must be library, item or forgotten"),
         ]  # fmt: skip
+
+
+def test_a_fault_of_a_long_export_is_named_by_its_own_line_and_a_cut_export_says_so(
+    db: Store, tmp_path: Path, retro: Retro
+) -> None:
+    tell(db, [raw("i0", metadata={"kind": "library"})])
+    text = "\n".join([*lines(db), *[""] * 4000, "{}", ""])
+    (tmp_path / "long.jsonl").write_text(text)
+    done = retro("--db", "other.db", "library", "import", "long.jsonl", "--json")
+    assert (done.code, done.data["stored"], done.data["unchanged"]) == (1, 1, 0)
+    assert [fault["line"] for fault in done.data["faults"]] == [text.count("\n")]
+
+    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress("\n".join(lines(db)).encode())[:-9])
+    done = retro("--db", "third.db", "library", "import", "cut.jsonl.gz")
+    assert done.code == 1
+    assert "the gzip data end early" in done.err
 
 
 def test_a_damaged_archive_block_is_named_and_not_read(db: Store) -> None:

@@ -1,4 +1,4 @@
-"""Telling the memory of episodes, from a file or one by one. Imported only where the memory is used."""
+"""Taking episodes into the memory, from a file or one by one; and what is said of any such file. Imported only where the memory is used."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from memory.library.intake import AddedItems
     from retro.store.database import Store
 
-__all__ = ["ImportResult", "import_episodes", "import_file"]
+__all__ = ["ImportResult", "import_episodes", "import_file", "texts_of"]
 
 _COMMIT_EVERY: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What became of the episodes of a source."""
+    """What became of the episodes, or of the items of a library, of a source."""
 
     source: str
-    done: memory.Remembered
+    done: memory.Remembered | AddedItems
 
     @property
     def clean(self) -> bool:
@@ -39,14 +40,15 @@ class ImportResult:
         return not self.done.conflicts and not self.done.faults
 
     def document(self) -> dict[str, Any]:
-        """What `retro remember --json` prints of one source."""
+        """What `retro remember --json` and `retro library add --json` print of one source."""
+        done, conflicts = self.done, len(self.done.conflicts)
         return {
             "source": self.source,
-            "events": self.done.events,
-            "stored": self.done.stored,
-            "unchanged": self.done.unchanged,
-            "conflicts": len(self.done.conflicts),
-            "faults": [{"where": f.where, "line": f.line, "reason": f.reason} for f in self.done.faults],
+            "events": done.stored + done.unchanged + conflicts + len(done.faults),
+            "stored": done.stored,
+            "unchanged": done.unchanged,
+            "conflicts": conflicts,
+            "faults": [{"where": f.where, "line": f.line, "reason": f.reason} for f in done.faults],
         }
 
 
@@ -72,9 +74,9 @@ def import_file(
 ) -> ImportResult:
     """Store the episodes of a file of JSON Lines (.gz too, - for stdin); what cannot be used is kept as its faults."""
     where, done = "stdin" if path == "-" else path, memory.Remembered()
-    unread: list[memory.EpisodeFault] = []
+    unread: list[Fault] = []
     with translate_memory_errors(), open_source(path) as stream:
-        lines = _texts(stream, where, unread)
+        lines = texts_of(stream, where, unread)
         read = memory.read_episodes(lines, where, registry=terms.registry, not_after=not_after)
         with store.write() as conn:
             faults.forget(conn, where)  # this reading says afresh what is wrong with it
@@ -82,7 +84,9 @@ def import_file(
             with store.write() as conn:
                 of_today = _of_today(conn, batch, where)
                 done += memory.remember(conn, of_today, settings=terms, not_after=not_after, where=where)
-        done += memory.Remembered(faults=tuple(unread))
+        done += memory.Remembered(
+            faults=tuple(memory.EpisodeFault(f.where, f.line, f.reason) for f in unread)
+        )
         if done.faults:
             with store.write() as conn:
                 faults.add(conn, where, [Fault(f.where, f.line, f.reason) for f in done.faults])
@@ -104,9 +108,9 @@ def _of_today(conn: Connection, told: Iterable[Any], where: str) -> Iterator[Any
             yield memory.EpisodeFault(where, number, f"agent {name} is {departure.successor} now: tell it so")
 
 
-def _texts(stream: BinaryIO, where: str, unread: list[memory.EpisodeFault]) -> Iterator[bytes]:
-    """The lines of a stream; of those without a text (too long, or the stream broke) only the fault is kept."""
+def texts_of(stream: BinaryIO, where: str, unread: list[Fault]) -> Iterator[bytes]:
+    """The lines of a stream; those without a text (too long, or the stream broke) are empty, and `unread` says why."""
     for part in read_lines(stream):
         if part.fault is not None:
-            unread.append(memory.EpisodeFault(where, part.first, part.fault))
+            unread.append(Fault(where, part.first, part.fault))
         yield from part.texts

@@ -14,6 +14,8 @@ from retro.surface.cli.context import call, instant
 from retro.surface.cli.pages import PageFormat, PageOutput, answer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from retro.app.experience.imports import ImportResult
     from retro.app.questions.experience import Experience
 
@@ -25,6 +27,7 @@ __all__ = [
     "add_to",
     "experience_of",
     "instant_of",
+    "print_imports",
     "situation",
     "situation_of",
 ]
@@ -95,35 +98,40 @@ def remember(
 
     Example: retro remember episodes.jsonl
     """
-    from retro.app.questions.document import document_of
     from retro.app.questions.episodes import remember_file
-    from retro.figures import count
 
     experience = experience_of()
     limit = time.time_ns() // 1000 + DAY
     results = [remember_file(experience, file, not_after=limit) for file in files]
-    documents = [document_of(result) for result in results]
+    print_imports(results, "episode")
+    if call.code == 0 and not call.json:
+        call.say(f"next: {call.command('state')}")
+
+
+def print_imports(results: Sequence[ImportResult], noun: str) -> None:
+    """What became of the entries of each source; the exit code is 1 where one could not be used."""
+    from retro.figures import count
+
+    documents = [result.document() for result in results]
     if call.json:
         call.out_json(documents[0] if len(documents) == 1 else documents)
     for result, document in zip(results, documents, strict=True):
         if not call.json:
             call.out(
-                f"{result.source}: {count(document['events'], 'episode')}, {document['stored']:,} stored,"
+                f"{result.source}: {count(document['events'], noun)}, {document['stored']:,} stored,"
                 f" {document['unchanged']:,} unchanged, {count(document['conflicts'], 'conflict')},"
                 f" {count(len(document['faults']), 'fault')}"
             )
         _complain(result)
     if not all(result.clean for result in results):
         call.code = 1
-    elif not call.json:
-        call.say(f"next: {call.command('state')}")
 
 
 def _complain(result: ImportResult) -> None:
     for conflict in result.done.conflicts[:_SHOWN]:
-        call.say(f"  {result.source}: {conflict.id} of {conflict.agent}: {conflict.reason}")
+        call.say(f"  {result.source}: {conflict.id} of {conflict.agent or 'everybody'}: {conflict.reason}")
     for fault in result.done.faults[:_SHOWN]:
-        call.say(f"  {fault.where}:{fault.line}: {fault.reason}")
+        call.say(f"  {fault.where}:{fault.line or '?'}: {fault.reason}")
     hidden = sum(max(0, len(entries) - _SHOWN) for entries in (result.done.conflicts, result.done.faults))
     if hidden:
         call.say(f"  ... and {hidden:,} more; `retro faults` lists what could not be used")

@@ -15,15 +15,16 @@ from memory.library.search import SearchFilters, search
 from memory.library.where import condition_of
 from memory.store import vectors
 from retro.app.experience.door import memory, translate_memory_errors
+from retro.app.experience.imports import ImportResult, texts_of
 from retro.app.experience.models import model_of_house
 from retro.errors import StoreError, UsageError
-from retro.ingest.source import open_source, read_lines
+from retro.ingest.source import open_source
 from retro.model import Fault
 from retro.store.facts import faults
 from retro.store.facts.departures import departures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from memory.library.embedder import Embedder
     from memory.library.intake import AddedItems, ShownItem
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FoundItems",
-    "ItemAddition",
     "ItemView",
     "LibrarySearch",
     "add_file",
@@ -49,30 +49,6 @@ __all__ = [
 _AT_ONCE: Final = 512
 _MISSING: Final = 64
 """Items that a search gives vectors beforehand, at most: a library with more of them is re-indexed by its owner."""
-
-
-@dataclass(frozen=True, slots=True)
-class ItemAddition:
-    """What became of the items of a source."""
-
-    source: str
-    done: AddedItems
-
-    @property
-    def clean(self) -> bool:
-        """Whether everything could be used."""
-        return not self.done.conflicts and not self.done.faults
-
-    def document(self) -> dict[str, Any]:
-        """What `retro library add --json` prints."""
-        return {
-            "source": self.source,
-            "events": self.done.items,
-            "stored": self.done.stored,
-            "unchanged": self.done.unchanged,
-            "conflicts": len(self.done.conflicts),
-            "faults": [{"where": f.where, "line": f.line, "reason": f.reason} for f in self.done.faults],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,26 +140,21 @@ def add_items(
     return done
 
 
-def add_file(experience: Experience, path: str, *, not_after: int | None = None) -> ItemAddition:
+def add_file(experience: Experience, path: str, *, not_after: int | None = None) -> ImportResult:
     """Store the items of a file of JSON Lines (.gz too, - for stdin); what cannot be used is kept as its faults."""
     where = "stdin" if path == "-" else path
-    unread: list[ItemFault] = []
+    unread: list[Fault] = []
     with translate_memory_errors(), open_source(path) as stream:
-
-        def lines() -> Iterator[bytes]:
-            for part in read_lines(stream):
-                if part.fault is not None:
-                    unread.append(ItemFault(where, part.first, part.fault))
-                yield from part.texts
-
         with experience.store.write() as conn:
             faults.forget(conn, where)  # this reading says afresh what is wrong with it
-        done = add_items(experience, read_items(lines(), where), where=where, not_after=not_after)
-    done += intake.AddedItems(faults=tuple(unread))
+        done = add_items(
+            experience, read_items(texts_of(stream, where, unread), where), where=where, not_after=not_after
+        )
+    done += intake.AddedItems(faults=tuple(ItemFault(f.where, f.line, f.reason) for f in unread))
     if done.faults:
         with experience.store.write() as conn:
             faults.add(conn, where, [Fault(f.where, f.line, f.reason) for f in done.faults])
-    return ItemAddition(where, done)
+    return ImportResult(where, done)
 
 
 def search_items(experience: Experience, asked: LibrarySearch, *, now: int | None = None) -> FoundItems:

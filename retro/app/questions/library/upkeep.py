@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, Final
 from memory.library import archive, intake, reindex, transfer
 from memory.library.embedder import embed
 from memory.library.intake import AddedItems
-from memory.library.item import SHARED
+from memory.library.item import SHARED, ItemFault
 from memory.library.stats import library_stats
 from retro.app.experience.door import translate_memory_errors
+from retro.app.experience.imports import ImportResult, texts_of
 from retro.app.experience.models import model_named
-from retro.app.questions.library.items import ItemAddition
 from retro.errors import UsageError
-from retro.ingest.source import open_source, read_lines
+from retro.ingest.source import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from memory.library.stats import LibraryStats
     from retro.app.questions.experience import Experience
+    from retro.model import Fault
 
 __all__ = [
     "Reindexing",
@@ -106,17 +107,19 @@ def export_library(experience: Experience, agent: str | None) -> Iterator[str]:
             yield f"{line}\n"
 
 
-def import_library(experience: Experience, path: str) -> ItemAddition:
+def import_library(experience: Experience, path: str) -> ImportResult:
     """Take in an exported library, some thousand lines a transaction; told again it changes nothing."""
     where, done = "stdin" if path == "-" else path, AddedItems()
-    heads: list[bytes] = []
+    unread: list[Fault] = []
+    models: dict[str, tuple[str, int]] = {}
     with translate_memory_errors(), open_source(path) as stream:
-        lines = (text for part in read_lines(stream) for text in part.texts)
+        lines, first = texts_of(stream, where, unread), 1
         while batch := list(islice(lines, _LINES)):
             with experience.store.write() as conn:
-                done += transfer.import_lines(conn, [*heads, *batch], where)
-            heads += [line for line in batch if b'"kind":"library"' in line]
-    return ItemAddition(where, done)
+                done += transfer.import_lines(conn, batch, where, first=first, models=models)
+            first += len(batch)
+    done += AddedItems(faults=tuple(ItemFault(f.where, f.line, f.reason) for f in unread))
+    return ImportResult(where, done)
 
 
 def reindex_libraries(experience: Experience, agent: str | None, model: str | None) -> list[Reindexing]:

@@ -8,12 +8,11 @@ from typing import Annotated
 import typer
 
 from retro.surface.cli.context import call, instant
-from retro.surface.cli.memory import AsOf, experience_of, instant_of
+from retro.surface.cli.memory import AsOf, experience_of, instant_of, print_imports
 from retro.surface.cli.pages import PageFormat, PageOutput, answer
 
 __all__ = ["ItemName", "ItemOwner", "add_to"]
 
-_SHOWN = 20
 ItemName = Annotated[str, typer.Argument(metavar="ID", help="the item's id")]
 ItemOwner = Annotated[str | None, typer.Option("--agent", metavar="A", help="as this agent sees it")]
 
@@ -37,30 +36,11 @@ def add(
     Example: retro library add items.jsonl
     """
     from retro.app.questions.library.items import add_file
-    from retro.figures import count
     from retro.periods import DAY
 
-    experience = experience_of()
-    results = [add_file(experience, file, not_after=time.time_ns() // 1000 + DAY) for file in files]
-    documents = [result.document() for result in results]
-    if call.json:
-        call.out_json(documents[0] if len(documents) == 1 else documents)
-    for result in results:
-        done = result.done
-        if not call.json:
-            call.out(
-                f"{result.source}: {count(done.items, 'item')}, {done.stored:,} stored, {done.unchanged:,} unchanged,"
-                f" {count(len(done.conflicts), 'conflict')}, {count(len(done.faults), 'fault')}"
-            )
-        for conflict in done.conflicts[:_SHOWN]:
-            call.say(
-                f"  {result.source}: {conflict.id} of {conflict.agent or 'everybody'}: {conflict.reason}"
-            )
-        for fault in done.faults[:_SHOWN]:
-            call.say(f"  {fault.where}:{fault.line or '?'}: {fault.reason}")
-    if not all(result.clean for result in results):
-        call.code = 1
-    elif not call.json:
+    experience, limit = experience_of(), time.time_ns() // 1000 + DAY
+    print_imports([add_file(experience, file, not_after=limit) for file in files], "item")
+    if call.code == 0 and not call.json:
         call.say(f"next: {call.command('library', 'search', 'TEXT')}")
 
 

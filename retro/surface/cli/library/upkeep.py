@@ -11,7 +11,7 @@ import typer
 from retro.errors import UsageError
 from retro.surface.cli.context import call
 from retro.surface.cli.library.items import ItemName, ItemOwner
-from retro.surface.cli.memory import experience_of
+from retro.surface.cli.memory import experience_of, print_imports
 from retro.surface.cli.pages import PageFormat, PageOutput, answer
 
 __all__ = ["add_to"]
@@ -125,21 +125,8 @@ def import_(
     Example: retro library import library.jsonl
     """
     from retro.app.questions.library.upkeep import import_library
-    from retro.figures import count
 
-    result = import_library(experience_of(), file)
-    done = result.done
-    if call.json:
-        call.out_json(result.document())
-    else:
-        call.out(
-            f"{result.source}: {done.stored:,} stored, {done.unchanged:,} unchanged,"
-            f" {count(len(done.conflicts), 'conflict')}, {count(len(done.faults), 'fault')}"
-        )
-    for fault in done.faults[:20]:
-        call.say(f"  {fault.where}:{fault.line or '?'}: {fault.reason}")
-    if not result.clean:
-        call.code = 1
+    print_imports([import_library(experience_of(), file)], "item")
 
 
 def reindex(
