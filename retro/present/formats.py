@@ -19,6 +19,7 @@ from retro.safe import clean
 
 if TYPE_CHECKING:
     from retro.present.page.blocks import Page
+    from retro.report.evaluators.luck import TwinSpread
 
 __all__ = ["Format", "Printable", "page_of", "render"]
 
@@ -34,15 +35,17 @@ def render(
     width: int = 80,
     colour: bool = False,
     currency: str = "",
+    twins: TwinSpread | None = None,
 ) -> str:
     """The document in a format; the same document gives the same text.
 
-    `width` and `colour` (ANSI) concern text alone. A position does not say its unit: `currency` does.
+    `width` and `colour` (ANSI) concern text alone. A position does not say its unit: `currency` does; nor what its
+    `twins` made.
     """
     document = clean(document)
     if format == "json":
         return dump(document)
-    page = page_of(document, currency)
+    page = page_of(document, currency, twins)
     if format == "md":
         return markdown_of(page)
     if format == "html":
@@ -50,7 +53,7 @@ def render(
     return text_of(page, width=width, colour=colour)
 
 
-def page_of(document: Printable, currency: str = "") -> Page:
+def page_of(document: Printable, currency: str = "", twins: TwinSpread | None = None) -> Page:
     """The document as a page of blocks; it has to be clean already."""
     if isinstance(document, FleetReport):
         return page_of_fleet(document)
@@ -59,4 +62,4 @@ def page_of(document: Printable, currency: str = "") -> Page:
     if isinstance(document, RetrospectiveReport):
         return page_of_report(document)
     amounts = [document.final_pnl, document.mfe, document.mae, document.period_pnl]
-    return page_of_position(document, money_of(currency, amounts))
+    return page_of_position(document, money_of(currency, amounts), twins)

@@ -20,6 +20,7 @@ from retro.present.page.diagrams import (
     ReliabilityDiagram,
     ReliabilityPoint,
     StepDiagram,
+    TwinsDiagram,
     WaterfallDiagram,
     WaterfallStep,
 )
@@ -75,6 +76,15 @@ diagrams: st.SearchStrategy[Diagram] = st.one_of(
         texts,
         st.lists(st.tuples(st.floats(0, 1e4), shares), max_size=10).map(lambda points: tuple(sorted(points))),
         st.floats(0, 1e4),
+    ),
+    st.builds(
+        TwinsDiagram,
+        texts,
+        st.tuples(*[figures] * 5).map(lambda quantiles: tuple(sorted(quantiles))),
+        st.tuples(*[texts] * 5),
+        figures,
+        texts,
+        texts,
     ),
     st.builds(waterfall_of, texts, steps, st.lists(steps, max_size=9)),
 )

@@ -55,6 +55,7 @@ RELEASED = {
     "retro/store/migrations/steps/0027_screens.sql": "9c73392ea2962abff880cd9c70f40c09f935868c4da1b0faaa7a610f15435ce3",
     "retro/store/migrations/steps/0028_buckets.sql": "e4cf49fd435468a30e3000cc8208abaa45b7abfb1189c569a79ff441a5b320a6",
     "retro/store/migrations/steps/0029_rework.sql": "1c5eb4b92205aa15a212ffc10cf2d13e48b68f86d93c71ebb2316e50824ee442",
+    "retro/store/migrations/steps/0030_twins.sql": "366e442890e6bcfdec3f79d58d223e2735cab61c6f34c515d57254b0647b6c38",
 }
 """Every step's file -> the SHA-256 of its bytes."""
 

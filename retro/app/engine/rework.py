@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.app.context import policy_of
 from retro.app.engine.open_book import OpenBook
-from retro.app.engine.stages import StagedReview, commit_all, moved_figures
+from retro.app.engine.stages import StagedReview, commit_all, moved_figures, twins_of
 from retro.app.engine.wiring import settings_reader
 from retro.app.settlement.settle import settled_book
 from retro.errors import LostClaimError, RetroError, StoreError
-from retro.report import dump
+from retro.report import PositionRetrospective, dump
 from retro.report.document import read
 from retro.safe import clean, plain_text
 from retro.secret import redact
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from retro.app.context import ReviewPolicy, WorkContext
+    from retro.app.engine.stages import Figures
     from retro.app.settlement.book import SettledBook
     from retro.app.settlement.settings import AgentSettings
     from retro.config import Config
@@ -52,7 +53,10 @@ _MOST_TRIES: Final = 5
 
 
 class MovedReview(NamedTuple):
-    """A review of which a figure has moved: the revision it was computed beside, digests, its text without words."""
+    """A review of which a figure has moved: the revision it was computed beside, digests, its text without words.
+
+    `twins`: of a closed trade what its twins made, as it is stored.
+    """
 
     key: int
     kind: str
@@ -60,6 +64,7 @@ class MovedReview(NamedTuple):
     facts: str
     digest: str
     numbers: str
+    twins: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +132,19 @@ def _moved(terms: ReviewPolicy, book: SettledBook, some: Sequence[Review], at: i
     """Those of some reviews of which a figure has moved."""
     if len(some) > 1:
         book.life.read_ahead(some)
+    moved: list[tuple[Review, Figures]] = []
     for review in some:
         stored = book.life.revision_of(review)
         figures = None if stored is None else moved_figures(terms, book, review, stored, at)
         if figures is not None:
-            facts, text = book.life.facts_digest(review), dump(figures.document)
-            yield MovedReview(review.key, review.kind, review.revision, facts, figures.digest, text)
+            moved.append((review, figures))
+    lives = [review.subject for review, made in moved if isinstance(made.document, PositionRetrospective)]
+    twins = twins_of(book, lives) if lives else {}
+    for review, figures in moved:
+        facts, text = book.life.facts_digest(review), dump(figures.document)
+        yield MovedReview(
+            review.key, review.kind, review.revision, facts, figures.digest, text, twins.get(review.subject)
+        )
 
 
 # storing: here alone
@@ -150,7 +162,7 @@ def commit(bench: WorkContext, work: AgentRework) -> bool:
             wanted = {moved.key: moved.revision for moved in work.moved}
             claimed = claims.claim_done(conn, wanted, bench.owner, now, bench.lease)
             staged = [
-                replace(made, review=_checkpoint(conn, claimed[moved.key], moved))
+                replace(made, review=_checkpoint(conn, claimed[moved.key], moved), twins=moved.twins)
                 for moved, made in zip(work.moved, worded, strict=True)
             ]
             commit_all(conn, bench, staged, now)

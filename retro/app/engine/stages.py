@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.app.engine.summaries import summary_of
 from retro.app.reviews import documents
+from retro.app.settlement.twins import compare_with_twins
 from retro.kinds import KINDS, WEEKLY
-from retro.report import RetrospectiveReport, dump
+from retro.report import PositionRetrospective, RetrospectiveReport, dump
 from retro.report.document import digest_of, read, with_revision
 from retro.safe import clean
 from retro.store.jobs import claims, outbox, reviews
@@ -40,6 +41,8 @@ __all__ = [
     "compute",
     "figures_of",
     "moved_figures",
+    "twins_of",
+    "with_twins",
 ]
 
 
@@ -53,6 +56,7 @@ class StagedReview:
 
     `document` None after the figures: it was looked at again and nothing has changed. `digest` is of figures that the
     last step has yet to store, None where a checkpoint has. `is_worded`: the document stands as it will be shown.
+    `twins`: of a closed trade what its twins made, as it is stored.
     """
 
     review: Review
@@ -61,6 +65,7 @@ class StagedReview:
     facts: str | None = None
     digest: str | None = None
     is_worded: bool = False
+    twins: str | None = None
 
     @property
     def size(self) -> int:
@@ -207,12 +212,33 @@ def commit_all(
         if document is not None:
             claims.keep_document(conn, review, dump(document))
         claims.finish(conn, review, now, facts=facts if document is None else None)
+    claims.keep_twins(
+        conn, {(s.review.key, s.review.revision): s.twins for s in staged_reviews if s.twins is not None}
+    )
     told = [(staged.review, staged.document) for staged in staged_reviews if staged.document is not None]
     keep_summaries(conn, [summary_of(review, document) for review, document in told])
     _owe_deliveries(conn, bench, told, now)
     for review, document in told:
         for consequence in () if review.repeats_history else bench.consequences:
             consequence.draw(conn, review, document)
+
+
+def with_twins(staged_reviews: Sequence[StagedReview]) -> list[StagedReview]:
+    """The reviews of one book, those of closed trades with what their twins made; the book is closed afterwards."""
+    book = staged_reviews[0].book
+    lives = [s.review for s in staged_reviews if isinstance(s.document, PositionRetrospective)]
+    twins: dict[int, str] = {}
+    if lives:
+        with book.reading(lives[0]) as settled:
+            by_position = twins_of(settled, [review.subject for review in lives])
+        twins = {life.key: by_position[life.subject] for life in lives if life.subject in by_position}
+    book.close()
+    return [replace(staged, twins=twins.get(staged.review.key)) for staged in staged_reviews]
+
+
+def twins_of(book: SettledBook, positions: Sequence[str]) -> dict[str, str]:
+    """What the twins of the closed trades among some positions made, by position, as it is stored."""
+    return {name: dump(spread, indent=None) for name, spread in compare_with_twins(book, positions).items()}
 
 
 def _is_alarm(document: Document) -> bool:

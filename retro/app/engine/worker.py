@@ -14,7 +14,7 @@ from retro.app.engine import delivery
 from retro.app.engine.leases import renewing_leases
 from retro.app.engine.obligations import enqueue_due
 from retro.app.engine.open_book import OpenBook
-from retro.app.engine.stages import StagedReview, StoppedError, commit_all, compute
+from retro.app.engine.stages import StagedReview, StoppedError, commit_all, compute, with_twins
 from retro.app.engine.summaries import sum_up_earlier
 from retro.app.estate.retention import purge, tidy
 from retro.app.intake import sources
@@ -262,7 +262,6 @@ def _make_all(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary)
                 with bench.bound(agent=review.agent, review=review.id, attempt=review.attempts):
                     staged_reviews.append(compute(bench, review, book))
                 if sum(staged.size for staged in staged_reviews) > _MOST_POSITIONS:
-                    book.close()
                     _finish(bench, staged_reviews, tally)
                     waiting = _without(waiting, staged_reviews)
                     staged_reviews.clear()
@@ -285,12 +284,12 @@ def _make_all(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary)
         book.close()
         _release(bench, waiting)
         raise
-    book.close()
     try:
         # whatever _finish could not finish it has failed or lost by itself: none of it may be released here
         _finish(bench, staged_reviews, tally)
         waiting = _without(waiting, staged_reviews)
     finally:
+        book.close()
         _release(bench, waiting)
 
 
@@ -305,6 +304,7 @@ def _finish(bench: WorkContext, staged_reviews: Sequence[StagedReview], tally: P
         return
     now = bench.clock()
     try:
+        staged_reviews = with_twins(staged_reviews)
         with bench.store.write() as conn:
             if (
                 len(staged_reviews) > 1

@@ -10,7 +10,9 @@ from retro.errors import UnknownError, UsageError
 from retro.periods import format_instant
 from retro.present.page.revision import changes
 from retro.report.document import read
+from retro.report.evaluators.luck import TwinSpread
 from retro.report.overviews import ReviewOverview
+from retro.safe import clean
 from retro.store.conditions import EVERY_ROW
 from retro.store.jobs import pages
 from retro.store.jobs import reviews as ledger
@@ -41,12 +43,16 @@ __all__ = [
 
 
 class Stored(NamedTuple):
-    """A revision of a review: the text exactly as it was written, and what it says."""
+    """A revision of a review: the text exactly as it was written, and what it says.
+
+    `twins`: of a closed trade what its twins made, where that was stored.
+    """
 
     review: Review
     revision: int
     text: str
     document: Document
+    twins: TwinSpread | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +159,9 @@ def stored(store: Store, id: str, agent: str | None = None, *, as_of: int | None
         stored_revision.revision,
         stored_revision.document,
         read(stored_revision.document, review.kind),
+        None
+        if stored_revision.twins is None
+        else clean(TwinSpread.model_validate_json(stored_revision.twins)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from retro.evaluate.position.life import PositionPath
     from retro.evaluate.position.summary import PositionSummary
 
-__all__ = ["ClosedTrade", "closed_trade"]
+__all__ = ["ClosedTrade", "cited_trade", "closed_trade"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,8 @@ class ClosedTrade:
     """What a twin has in common with its position, what the position made, and the heuristics its entry rests on.
 
     Instants and `duration` in microseconds, `side` +1 long or -1 short; `notional`, what was put in, and `pnl` in base
-    currency; `fee_rate` all fees as a share of all that was bought and sold; `day` the owner's day of the entry.
+    currency; `fee_rate` all fees as a share of all that was bought and sold; `day` the owner's day of the entry, which
+    like `cites` only a `cited_trade` has.
     """
 
     position: str
@@ -34,8 +35,8 @@ class ClosedTrade:
     notional: float
     fee_rate: float
     pnl: float
-    day: int
-    cites: tuple[str, ...]
+    day: int = 0
+    cites: tuple[str, ...] = ()
 
     @property
     def duration(self) -> int:
@@ -43,15 +44,13 @@ class ClosedTrade:
         return self.closed_at - self.opened_at
 
 
-def closed_trade(life: PositionPath, row: PositionSummary, rules: AuditRules) -> ClosedTrade | None:
-    """A believed position that fills opened and closed; `row` is what the book has of its citations. None for any other.
-
-    A heuristic counts where the first entry decision that cites it was made while its text stood, as in the audit.
-    """
+def closed_trade(life: PositionPath) -> ClosedTrade | None:
+    """A believed spot or perp position that fills opened and closed. None for any other."""
     track = life.track
-    if not (track.is_fill_based and life.closed and life.state.is_priced and track.flagged_at is None):
+    if track.position.kind not in {"spot", "perp"} or not track.is_fill_based:
         return None
-    entry, since = every_item(row, rules, rules.claims)[0], since_of(rules)
+    if not (life.closed and life.state.is_priced and track.flagged_at is None):
+        return None
     fills: list[OpeningFill | Closing] = [*track.openings, *track.closings]
     traded = fsum(fill.quantity * fill.price for fill in fills)
     return ClosedTrade(
@@ -63,6 +62,14 @@ def closed_trade(life: PositionPath, row: PositionSummary, rules: AuditRules) ->
         notional=life.sizes.notional or 0.0,
         fee_rate=fsum(fill.fee for fill in fills) / traded if traded else 0.0,
         pnl=life.final,
-        day=entry.day,
-        cites=tuple(name for name in entry.cites if name not in since or entry.cited_at(name) >= since[name]),
     )
+
+
+def cited_trade(trade: ClosedTrade, row: PositionSummary, rules: AuditRules) -> ClosedTrade:
+    """The trade with what its entry cites; `row` is what the book has of it.
+
+    A heuristic counts where the first entry decision that cites it was made while its text stood, as in the audit.
+    """
+    entry, since = every_item(row, rules, rules.claims)[0], since_of(rules)
+    cites = tuple(name for name in entry.cites if name not in since or entry.cited_at(name) >= since[name])
+    return replace(trade, day=entry.day, cites=cites)

@@ -1,4 +1,4 @@
-"""Diagrams as SVG: reliability, values with intervals, how often values came, shares that fall in steps, waterfalls."""
+"""Diagrams as SVG: reliability, values with intervals, how often values came, shares that fall in steps, and others."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from retro.figures import percent
 from retro.present.charts.bars import WIDTH
 from retro.present.charts.lives import lives
 from retro.present.charts.svg import INLINE, Palette, circle, document, label, polyline, rect, stroke
+from retro.present.charts.twins import twins
 from retro.present.charts.waterfall import waterfall
 from retro.present.page.diagrams import (
     HistogramDiagram,
     LivesDiagram,
     RangeDiagram,
     ReliabilityDiagram,
+    TwinsDiagram,
     WaterfallDiagram,
 )
 from retro.present.scale import amount_ticks
@@ -67,6 +69,8 @@ def drawn_diagram(block: Diagram, *, palette: Palette = INLINE, ident: str = "di
         body, height, words = waterfall(block, palette)
     elif isinstance(block, LivesDiagram):
         body, height, words = lives(block, palette)
+    elif isinstance(block, TwinsDiagram):
+        body, height, words = twins(block, palette)
     else:
         body, height, words = _steps(block, palette)
     title = block.title if cells(block.title) <= _TITLE else cut(block.title, _TITLE)

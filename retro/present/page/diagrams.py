@@ -18,6 +18,7 @@ __all__ = [
     "ReliabilityDiagram",
     "ReliabilityPoint",
     "StepDiagram",
+    "TwinsDiagram",
     "WaterfallDiagram",
     "WaterfallStep",
 ]
@@ -124,7 +125,35 @@ class LivesDiagram:
     rows: tuple[LifeLine, ...]
 
 
-Diagram = ReliabilityDiagram | RangeDiagram | HistogramDiagram | StepDiagram | WaterfallDiagram | LivesDiagram
+@dataclass(frozen=True, slots=True)
+class TwinsDiagram:
+    """A result among those of its twins, of which `quantiles` are 5, 25, 50, 75 and 95 %; each with its words.
+
+    `words` say all of it in a sentence.
+    """
+
+    title: str
+    quantiles: tuple[float, float, float, float, float]
+    quantile_texts: tuple[str, str, str, str, str]
+    result: float
+    result_text: str
+    words: str
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The lowest and the highest amount that is drawn."""
+        return min(self.quantiles[0], self.result), max(self.quantiles[-1], self.result)
+
+
+Diagram = (
+    ReliabilityDiagram
+    | RangeDiagram
+    | HistogramDiagram
+    | StepDiagram
+    | WaterfallDiagram
+    | LivesDiagram
+    | TwinsDiagram
+)
 
 
 @dataclass(frozen=True, slots=True)

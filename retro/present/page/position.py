@@ -25,22 +25,27 @@ from retro.present.page.blocks import (
 from retro.present.page.groups import instrument_label
 from retro.present.page.labels import FLAGS, attribution_bars, figure_name, reason_text, short_name
 from retro.present.page.report import result_text
+from retro.present.page.twins import twins_section
 
 if TYPE_CHECKING:
     from retro.figures import MoneyStyle
     from retro.report import Checkpoint, EntryPrediction, PositionRetrospective
+    from retro.report.evaluators.luck import TwinSpread
 
 __all__ = ["page_of_position"]
 
 _SHOWN: Final = 20
 
 
-def page_of_position(position: PositionRetrospective, money: MoneyStyle) -> Page:
-    """The page of one position's review."""
+def page_of_position(
+    position: PositionRetrospective, money: MoneyStyle, twins: TwinSpread | None = None
+) -> Page:
+    """The page of one position's review; with what its twins made where that was stored with it."""
     sections = (
         _reasoning(position),
         _trajectory(position, money),
         _hindsight(position, money),
+        None if twins is None else twins_section(twins, position.final_pnl, money),
         _alternatives(position, money),
         _afterwards(position, money),
         Section(

@@ -1,4 +1,4 @@
-"""Drawings in characters: a position's path in braille dots, bars in eighths of a block. Pure."""
+"""Drawings in characters: a position's path in braille dots, bars in eighths of a block, a strip of twins. Pure."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ from retro.present.widths import TextSpan, cells, line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retro.present.page.blocks import PathChart
+    from retro.present.page.blocks import PathChart, Tone
+    from retro.present.page.diagrams import TwinsDiagram
     from retro.present.page.screens.stops import StopRow
     from retro.present.widths import Line
     from retro.report import PositionRetrospective
 
-__all__ = ["LEVELS_OF_ODDS", "diverging", "drawn_path", "odds_line", "spark_line"]
+__all__ = ["LEVELS_OF_ODDS", "diverging", "drawn_path", "odds_line", "spark_line", "twins_line"]
 
 _DOTS: Final = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # braille dot bits by row and column
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉"
 _HEIGHTS: Final = "▁▂▃▄▅▆▇█"
 _SPARK: Final = 8
 _ROWS: Final = 12
+_MOST, _HALF, _MIDDLE = "░", "▒", "┃"
 ENTRY, CHECKPOINT, BEST, EXIT = "○", "◆", "▲", "●"
 
 
@@ -62,6 +64,23 @@ def diverging(amounts: Sequence[float], width: int) -> list[tuple[str, str]]:
             body = "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
             bars.append((" " * loss_width, body[: width - loss_width].ljust(width - loss_width)))
     return bars
+
+
+def twins_line(block: TwinsDiagram, width: int) -> Line:
+    """The strip of a result among its twins': nine in ten, half of them, the middle one, and itself."""
+    first, last = block.reach
+
+    def place(amount: float) -> int:
+        return round((amount - first) / ((last - first) or 1.0) * (width - 1))
+
+    low, lower, middle, upper, high = map(place, block.quantiles)
+    signs = [
+        _MIDDLE if i == middle else _HALF if lower <= i <= upper else _MOST if low <= i <= high else " "
+        for i in range(width)
+    ]
+    at = place(block.result)
+    tone: Tone = "up" if block.result > 0 else "down" if block.result < 0 else "strong"
+    return line(("".join(signs[:at]), "faint"), (EXIT, tone), ("".join(signs[at + 1 :]), "faint"))
 
 
 _LEVELS: Final = ((0.1, "▁"), (0.3, "▂"), (1.0, "▃"), (3.0, "▄"), (10.0, "▅"), (30.0, "▆"), (100.0, "▇"))

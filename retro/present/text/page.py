@@ -20,7 +20,8 @@ from retro.present.page.blocks import (
     Verdicts,
     tone_of,
 )
-from retro.present.text.drawings import LEVELS_OF_ODDS, diverging, drawn_path, odds_line
+from retro.present.page.diagrams import TwinsDiagram
+from retro.present.text.drawings import LEVELS_OF_ODDS, diverging, drawn_path, odds_line, twins_line
 from retro.present.text.tables import table_lines
 from retro.present.widths import cells, cut, line, pad, paint, wrap
 
@@ -118,7 +119,9 @@ def block_lines(block: Block, width: int) -> list[Line]:
         case PathChart():
             return [] if block.small else drawn_path(block, width)
         case Diagrams():
-            return [line(_INDENT, (part, "faint")) for part in wrap(block.words, width - 2) if part]
+            strips = [item for item in block.items if isinstance(item, TwinsDiagram)]
+            drawn = [line(_INDENT, *twins_line(item, width - 4)) for item in strips]
+            return drawn + [line(_INDENT, (part, "faint")) for part in wrap(block.words, width - 2) if part]
 
 
 def _facts(rows: Sequence[Figure], width: int) -> list[Line]:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from retro.report.form import Document, Reasons
 
-__all__ = ["LuckReport", "LuckTotal", "PositionLuck", "RuleLuck"]
+__all__ = ["LuckReport", "LuckTotal", "PositionLuck", "RuleLuck", "TwinSpread"]
 
 
 class PositionLuck(Document):
@@ -63,3 +63,15 @@ class LuckReport(Document):
     heuristics: list[RuleLuck]
     total: LuckTotal | None
     reasons: Reasons = Field(default={})
+
+
+class TwinSpread(Document):
+    """How the results of a position's twins lay when its review was made: what a random moment would have brought."""
+
+    twins: int = Field(description="999, or 0 where too little of the past is known")
+    luck: float | None = Field(description="their mean")
+    percentile: float | None = Field(
+        description="share of twins that made less, half of those that made as much"
+    )
+    quantiles: tuple[float, float, float, float, float] | None = Field(description="5, 25, 50, 75, 95 %")
+    reason: str | None = Field(default=None, description="why there are none")

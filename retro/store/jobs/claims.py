@@ -38,6 +38,7 @@ __all__ = [
     "finish_wholes",
     "keep_document",
     "keep_numbers",
+    "keep_twins",
     "lock",
     "release",
     "renew",
@@ -241,6 +242,15 @@ def finish_wholes(conn: Connection, wholes: Sequence[tuple[Review, Whole]], now:
         for review, whole in wholes
     ]
     conn.execute(insert(documents), rows)
+
+
+def keep_twins(conn: Connection, twins: Mapping[tuple[int, int], str]) -> None:
+    """What the twins of closed trades made, by the key and the revision of each one's review."""
+    if not twins:
+        return
+    mine = and_(documents.c.review == bindparam("of"), documents.c.revision == bindparam("made"))
+    rows = [{"of": review, "made": revision, "text": text} for (review, revision), text in twins.items()]
+    conn.execute(update(documents).where(mine).values(twins=bindparam("text")), rows)
 
 
 def _revision(whole: tuple[Review, Whole]) -> int:

@@ -127,7 +127,8 @@ class Review(NamedTuple):
 class StoredRevision(NamedTuple):
     """A revision as it is stored: its figures alone, or with its words; without `done_at` it is not finished.
 
-    `purged_at`: since when its text is gone, as the owner's configuration says.
+    `purged_at`: since when its text is gone, as the owner's configuration says; `twins`: of a closed trade what its twins
+    made, as JSON.
     """
 
     revision: int
@@ -136,6 +137,7 @@ class StoredRevision(NamedTuple):
     document: str | None
     done_at: int | None
     purged_at: int | None = None
+    twins: str | None = None
 
 
 def columns() -> Select[Any]:
@@ -303,7 +305,10 @@ def revisions_of(conn: Connection, wanted: Mapping[int, int]) -> Iterator[tuple[
 
 def _revisions() -> Select[Any]:
     own = documents.c
-    return select(own.review, own.revision, own.digest, own.numbers, own.document, own.done_at, own.purged_at)
+    return select(
+        *(own.review, own.revision, own.digest, own.numbers, own.document),
+        *(own.done_at, own.purged_at, own.twins),
+    )
 
 
 def newest_done(conn: Connection) -> int | None:

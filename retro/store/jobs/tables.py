@@ -68,12 +68,13 @@ documents: Final = Table(
     Column("done_at", BigInteger),
     Column("line", Text),
     Column("purged_at", BigInteger),
+    Column("twins", Text),
 )
 """The exact JSON text of each revision: `numbers` while its words are missing, then `document`; shown once done.
 
 `digest` is taken of the figures, so that a later look can tell whether anything changed; `line` sums up a week's review
 for a page of all agents. `purged_at`: when the text was put away by `[service]` keep_daily_reviews or keep_documents;
-its row stays.
+its row stays. `twins`: of a closed trade what its twins made, as JSON; drawn beside the document, and no part of it.
 """
 
 enrolments: Final = Table(

@@ -110,6 +110,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0027_screens"),
     _step("0028_buckets"),
     _step("0029_rework"),
+    _step("0030_twins"),
 )
 """The steps of the component `retro`."""
 

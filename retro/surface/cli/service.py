@@ -252,6 +252,7 @@ def _print(stored_review: Stored, form: str, output: Path | None) -> None:
             cast("Literal['text', 'md', 'html']", form),
             colour=form == "text" and output is None and call.colour,
             currency=_currency(stored_review),
+            twins=stored_review.twins,
         )
     write_out(text, output)
     if output is None:

@@ -116,7 +116,7 @@ def position(house: House, request: Request) -> Answer:
         document = row.document() | ({} if kin is None else {"kin": kin.model_dump(mode="json")})
         return Answer(unreviewed_page(row, currency, kin), data_as_json(document), crumbs, command)
     life = clean(_life(stored))
-    page = with_views(page_of(life, currency), life, _window(life, request))
+    page = with_views(page_of(life, currency, stored.twins), life, _window(life, request))
     if names := request.every("with"):
         page = beside(page, life, _comparison(house, owner, names, request))
     return Answer(

@@ -71,7 +71,7 @@ def review(house: House, request: Request) -> Answer:
         ScreenPlace(name, ReviewReference(name), current=True),
     )
     return Answer(
-        page_of(clean(stored.document), currency),
+        page_of(clean(stored.document), currency, stored.twins),
         stored.text,
         crumbs,
         command_of(ReviewReference(name)),

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from retro.app.settlement.audit import seed_of_life
-from retro.app.settlement.price_lines import MarkReach, load_marks
 from retro.app.settlement.settle import settled_book
-from retro.app.settlement.tracks import Extent, load_tracks
+from retro.app.settlement.twins import closed_trades, known_marks
 from retro.evaluate.luck.answer import LuckKnowledge, luck_of
-from retro.evaluate.luck.trades import closed_trade
-from retro.evaluate.position.life import Lookahead, PositionPath
+from retro.evaluate.luck.trades import cited_trade
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
     from retro.store.database import Store
 
 __all__ = ["LuckQuestion", "luck"]
-
-_CHUNK = 4000  # positions replayed together
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +41,7 @@ def luck(question: LuckQuestion) -> LuckReport:
         until = book.known_at(question.as_of)
 
         def prices_of(instruments: Sequence[str]) -> Prices:
-            return load_marks(book.life, settings, instruments, MarkReach(0, until, until))
+            return known_marks(book, instruments, until)
 
         knowledge = LuckKnowledge(until, until if question.as_of is None else question.as_of)
         zone = settings.options.rules.zone
@@ -53,20 +49,12 @@ def luck(question: LuckQuestion) -> LuckReport:
 
 
 def _trades(book: SettledBook, now: int) -> list[ClosedTrade]:
-    settings, trades = book.settings, []
-    horizon = Lookahead(now + 1, now, now, settings.options.offsets)
     closed = {
         row.position: row
         for row in book.positions_known(now)
         if row.closed_at is not None and row.kind in {"spot", "perp"}
     }
-    names = list(closed)
-    for first in range(0, len(names), _CHUNK):
-        extent = Extent(now, now + 1, now, now)
-        loaded = load_tracks(book.life, settings, names[first : first + _CHUNK], extent)
-        for name, track in loaded.tracks.items():
-            trade = closed_trade(
-                PositionPath(track, horizon, loaded.prices), closed[name], settings.options.rules
-            )
-            trades += [] if trade is None else [trade]
-    return trades
+    rules = book.settings.options.rules
+    return [
+        cited_trade(trade, closed[trade.position], rules) for trade in closed_trades(book, [*closed], now)
+    ]

@@ -1,0 +1,1 @@
+ALTER TABLE review_documents ADD COLUMN twins TEXT
