@@ -16,7 +16,8 @@ __all__ = ["Answer"]
 class Answer(NamedTuple):
     """A screen's page; the JSON its command prints; how one came here; where a long list goes on, or begins.
 
-    `steps` are ways on by one key; `explains` is the review whose figures the page shows.
+    `steps` are ways on by one key; `explains` is the review whose figures the page shows. Of a list that is read part by
+    part `last` is its last part, `above` what lies before one that was read from the end, `total` how many rows it has.
     """
 
     page: Page
@@ -25,6 +26,9 @@ class Answer(NamedTuple):
     command: str = ""
     later: str = ""
     earlier: str = ""
+    above: str = ""
+    last: str = ""
+    total: int = 0
     steps: tuple[ScreenStep, ...] = ()
     filters: FilterForm | None = None
     explains: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,9 +24,11 @@ __all__ = [
     "NEWEST",
     "ROWS",
     "as_of_request",
+    "bounds_of_request",
     "day_beside",
     "filter_form",
     "instant_form",
+    "is_from_the_end",
     "limit_of",
     "now_of_request",
     "paging",
@@ -94,25 +97,50 @@ def now_of_request(house: House, request: Request) -> int:
     return house.clock() if as_of is None else as_of
 
 
+def is_from_the_end(request: Request) -> bool:
+    """Whether a part of a list is asked for from its end: the rows before the one that `before` names, or the last."""
+    return "before" in request.query
+
+
+def bounds_of_request(request: Request) -> ListBounds:
+    """The part of a list that is asked for, the newest first; what is asked for from the end comes the last row first."""
+    if is_from_the_end(request):
+        return ListBounds(ROWS, request.query["before"] or None)
+    return ListBounds(ROWS, request.query.get("after"), newest=True)
+
+
 def selection_of_request(house: House, request: Request, rows: FilteredList) -> Selection:
     """The rows of a list that `q` asks for, in order of `sort`, as of `as-of`."""
     text, sort = request.query.get("q", ""), request.query.get("sort", "")
     tz = zone(house.config.owner.time_zone)
-    return selection_of(text, rows, tz, sort=sort, as_of=as_of_request(house, request))
+    selection = selection_of(text, rows, tz, sort=sort, as_of=as_of_request(house, request))
+    if selection.sort is None or not is_from_the_end(request):
+        return selection
+    return replace(selection, sort=replace(selection.sort, descending=not selection.sort.descending))
 
 
-def paging(screen: str, request: Request, following: str | None) -> dict[str, Any]:
-    """Where a list goes on, and its beginning where this is not it."""
-    others = tuple((key, value) for key, value in sorted(request.query.items()) if key != "after")
-    later = "" if following is None else address_of(ScreenReference(screen, (*others, ("after", following))))
-    earlier = address_of(ScreenReference(screen, others)) if "after" in request.query else ""
-    return {"later": later, "earlier": earlier}
+def paging(screen: str, request: Request, following: str | None, total: int) -> dict[str, Any]:
+    """Where a list of `total` rows goes on, where it begins and ends; of a part asked for from the end what is above it."""
+    others = tuple(
+        (key, value) for key, value in sorted(request.query.items()) if key not in {"after", "before"}
+    )
+
+    def part(*cursor: tuple[str, str]) -> str:
+        return address_of(ScreenReference(screen, (*others, *cursor)))
+
+    place = "above" if is_from_the_end(request) else "later"
+    return {
+        place: "" if following is None else part(("before" if place == "above" else "after", following)),
+        "earlier": part() if {"after", "before"} & request.query.keys() else "",
+        "last": part(("before", "")),
+        "total": total,
+    }
 
 
 def filter_form(request: Request, rows: FilteredList) -> FilterForm:
     """The form that narrows a list, as it was filled in."""
     sorts = ("", *(f"{minus}{name}" for name in rows.sorts for minus in ("", "-")))
-    others = _others(request, {"q", "sort", "after"})
+    others = _others(request, {"q", "sort", "after", "before"})
     return FilterForm(request.query.get("q", ""), request.query.get("sort", ""), sorts, others)
 
 
@@ -125,7 +153,7 @@ def instant_form(house: House, request: Request) -> InstantForm:
     except FilterError:
         as_of = None
     sentence = limit_of(request.screen)
-    others = _others(request, {_AS_OF, "after"})
+    others = _others(request, {_AS_OF, "after", "before"})
     if as_of is None:
         return InstantForm(first, today, today, "", sentence, others)
     day = min(max(as_of // DAY, first), today)

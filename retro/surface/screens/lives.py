@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from retro.app.questions import positions as position_questions
 from retro.app.questions import reviews as review_questions
-from retro.app.questions.bounds import ListBounds, rows_of
+from retro.app.questions.bounds import rows_of
 from retro.app.questions.experience import Experience
 from retro.app.questions.lists.filters import POSITIONS
 from retro.app.questions.screens.kin import kin_of
@@ -28,9 +28,10 @@ from retro.surface.screens.answer import Answer
 from retro.surface.screens.catalogue import MOST_BESIDE
 from retro.surface.screens.lens import (
     NEWEST,
-    ROWS,
     as_of_request,
+    bounds_of_request,
     filter_form,
+    is_from_the_end,
     paging,
     selection_of_request,
 )
@@ -39,7 +40,7 @@ from retro.surface.screens.steps import life_steps, list_steps
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from retro.app.questions.bounds import ListPart
+    from retro.app.questions.bounds import ListBounds, ListPart
     from retro.app.questions.reviews import Stored
     from retro.report.overviews import PositionOverview
     from retro.store.conditions import Selection
@@ -61,20 +62,21 @@ def positions(house: House, request: Request) -> Answer:
             return Answer(choice_page("Positions", "positions", names), data_as_json(names))
     record = house.agent(name)
     settings = house.settings_for(record)
-    bounds = ListBounds(ROWS, request.query.get("after"), newest=True)
+    bounds = bounds_of_request(request)
     selection = selection_of_request(house, request, POSITIONS)
     part, behind = position_questions.stored_positions(house.store, record, settings, bounds, selection)
+    rows = part.rows[::-1] if is_from_the_end(request) else part.rows
     total = position_questions.count_positions(house.store, record, selection)
     return Answer(
         positions_page(
-            part.rows,
+            rows,
             total,
             record.name,
             settings.base_currency,
             behind=behind is not None,
             facts=behind and behind.facts,
         ),
-        data_as_json([row.document() for row in part.rows]),
+        data_as_json([row.document() for row in rows]),
         (
             ScreenPlace(record.name, AgentReference(record.name)),
             ScreenPlace("Positions", ScreenReference("positions"), current=True),
@@ -83,7 +85,7 @@ def positions(house: House, request: Request) -> Answer:
         steps=list_steps(record.name),
         filters=filter_form(request, POSITIONS),
         rows=(row.document() for row in rows_of(_reader(house, record, selection), NEWEST)),
-        **paging("positions", request, part.next),
+        **paging("positions", request, part.next, total),
     )
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from retro.app.questions import reviews as review_questions
-from retro.app.questions.bounds import ListBounds
 from retro.app.questions.lists.filters import REVIEWS
 from retro.present.formats import page_of
 from retro.present.json_parts import data_as_json
@@ -18,9 +17,10 @@ from retro.safe import clean
 from retro.surface.screens.answer import Answer
 from retro.surface.screens.lens import (
     NEWEST,
-    ROWS,
     as_of_request,
+    bounds_of_request,
     filter_form,
+    is_from_the_end,
     paging,
     selection_of_request,
 )
@@ -36,11 +36,12 @@ __all__ = ["difference", "review", "reviews"]
 def reviews(house: House, request: Request) -> Answer:
     """The ledger, the newest first."""
     agent, state = request.query.get("agent"), request.query.get("state")
-    bounds = ListBounds(ROWS, request.query.get("after"), newest=True)
     selection = selection_of_request(house, request, REVIEWS)
-    question = review_questions.ReviewsQuestion(agent, state, bounds, selection)
+    question = review_questions.ReviewsQuestion(agent, state, bounds_of_request(request), selection)
     part = review_questions.reviews(house.store, question)
     rows = [review_questions.overview_of(row) for row in part.rows]
+    if is_from_the_end(request):
+        rows.reverse()
     total = review_questions.count_reviews(house.store, question)
     return Answer(
         reviews_page(rows, total, agent, state),
@@ -53,7 +54,7 @@ def reviews(house: House, request: Request) -> Answer:
             review_questions.overview_of(row).document()
             for row in review_questions.every_review(house.store, replace(question, bounds=NEWEST))
         ),
-        **paging("reviews", request, part.next),
+        **paging("reviews", request, part.next, total),
     )
 
 

@@ -164,7 +164,8 @@ class AddressScreen(Screen[None]):
                 self.call_after_refresh(self.page.go_to, self._section)
                 self._section = ""
         else:
-            parts, place = ListParts(view.address), self.list.place if before == view.address else 0
+            parts = ListParts(view.address, view.last, view.total)
+            place = self.list.place if before == view.address else 0
             parts.store(0, view.rows, view.later)
             self.list.show(parts)
             self.list.move_to(place)
@@ -185,7 +186,7 @@ class AddressScreen(Screen[None]):
             self.say(view.page.headline.result)
             self.set_timer(_NOTICE_S, self.list.ask_again)
             return
-        self.list.store(part, view.rows or Table((), ()), view.later)
+        self.list.store(part, view.rows or Table((), ()), view.later if part >= 0 else view.above)
         self._frame()
 
     def on_list_view_fitted(self) -> None:

@@ -28,7 +28,8 @@ __all__ = ["View", "view_of"]
 class View:
     """What an address shows: its page, the way here, the command that prints the same, and ways on by one key.
 
-    `rows` is the table of a list that goes on at `later`; None of any other page. `failed`: it could not be read now,
+    `rows` is the table of a list that goes on at `later`, or, where it was read from its end, lies beneath what is at
+    `above`; `last` is its last part, `total` how many rows it has. None of any other page. `failed`: it could not be read now,
     and may be later. `filtered`: words narrow it. `past` says as of when it is, and what cannot be seen of that; "": it is of now. `acts` are the
     title, verb and subject of what can be done.
     """
@@ -42,6 +43,9 @@ class View:
     steps: tuple[ScreenStep, ...] = ()
     rows: Table | None = None
     later: str = ""
+    above: str = ""
+    last: str = ""
+    total: int = 0
     failed: bool = False
     filtered: bool = False
     past: str = ""
@@ -72,6 +76,9 @@ def view_of(house: House, address: str) -> View:
         reply.steps,
         _rows(page) if screen.rows else None,
         reply.later,
+        reply.above,
+        reply.last,
+        reply.total,
         filtered=reply.filters is not None,
         past=_past(house, request),
         acts=reply.acts,

@@ -53,7 +53,7 @@ class ListView(LinesView):
         super().__init__(**names)
         self._parts: ListParts | None = None
         self._waiting: int | None = None
-        self._to_the_end = False
+        self._to_the_end = False  # the last part was asked for, and the place goes there
         self.place = 0
         self.picked: Collection[Reference] = ()
 
@@ -71,19 +71,19 @@ class ListView(LinesView):
         self._waiting = None
         self._parts.store(part, table, following)
         self._measure()
-        if self._to_the_end:
-            self._to_the_end = not self._parts.complete
+        if self._to_the_end and self.complete:
+            self._to_the_end = False
             self.move_to(self.rows - 1)
         self._want()
 
     @property
     def rows(self) -> int:
-        """How many rows were read so far."""
+        """How many rows there are, as far as that is known."""
         return 0 if self._parts is None else self._parts.rows
 
     @property
     def complete(self) -> bool:
-        """Whether that is all of them."""
+        """Whether the last one is known."""
         return self._parts is None or self._parts.complete
 
     @property
@@ -98,10 +98,11 @@ class ListView(LinesView):
     def move_to(self, row: int) -> None:
         """Go to a row; before the first and after the last there is none."""
         place = min(max(row, 0), max(self.rows - 1, 0))
-        moved, self.place = place != self.place, place
+        before, self.place = self.place, place
         self.scroll_to_region(Region(0, place, 1, 1), animate=False)
-        self.refresh()
-        if moved:
+        if before != place:
+            self.refresh_line(before)
+            self.refresh_line(place)
             self.post_message(self.Moved())
         self._want()
 
@@ -174,7 +175,7 @@ class ListView(LinesView):
         self.move_to(0)
 
     def action_scroll_end(self) -> None:
-        """The last row: what lies before it is read on the way."""
+        """The last row: the last part is read by itself, whatever lies before it."""
         self._to_the_end = not self.complete
         self.move_to(self.rows - 1)
 
@@ -184,7 +185,7 @@ class ListView(LinesView):
         self._want()
 
     def rest(self) -> bool:
-        """Stay where one is, on the way to the end; whether one was on it."""
+        """Stay where one is while the end is read; whether one was on the way there."""
         was, self._to_the_end = self._to_the_end, False
         return was
 
@@ -201,8 +202,11 @@ class ListView(LinesView):
         if self._parts is None or self._waiting is not None:
             return
         top = round(self.scroll_y)
-        last = self.rows if self._to_the_end else top + self.size.height + _AHEAD
-        wanted = self._parts.wanted(top, last)
+        height = self.size.height
+        wanted = self._parts.end if self._to_the_end else None
+        wanted = (
+            wanted or self._parts.wanted(top, top + height + _AHEAD) or self._parts.wanted(top - _AHEAD, top)
+        )
         if wanted is not None:
             self._waiting = wanted[0]
             self.post_message(self.Wanted(*wanted))

@@ -7,11 +7,14 @@ from contextlib import closing
 from pathlib import Path
 
 from retro.config import Config
+from retro.periods import DAY
+from retro.present.references import ReviewReference
 from retro.store.database import open_store
 from retro.surface.screens.house import House
 from tests.surface.tui.terminal import Terminal, at_terminal
 from tests.surface.tui.test_journeys import WEEK, house
 from tests.surface.web.test_door import house_of
+from tests.worlds.service_world import MONDAY, World, line
 
 __all__ = ["house"]
 
@@ -118,3 +121,29 @@ def test_what_is_done_is_asked_for_once_more_and_noted(reviewed_db: Path, tmp_pa
 
     at_terminal(house_of(store, Config()), walk, start="/reviews?q=state%3Aparked", note=notes.append)
     store.close()
+
+
+def test_end_reads_the_last_part_alone_and_the_way_up_from_there(tmp_path: Path) -> None:
+    """A ledger of what is owed, several parts long: from its end and from its start one comes upon the same rows."""
+    with closing(open_store(str(tmp_path / "mirror.db"))) as store:
+        world = World(store, tmp_path, at=MONDAY + 320 * DAY)
+        world.tell([line("equity", f"e{day}", MONDAY + day * DAY, value=10_000) for day in range(0, 320, 5)])
+        owed = [ReviewReference(review.id) for review in reversed(world.owe())]
+        assert len(owed) > 300
+
+        async def walk(owner: Terminal) -> None:
+            rows = owner.screen.list
+            await owner.press("end")
+            assert (rows.rows, rows.place, rows.reference) == (len(owed), len(owed) - 1, owed[-1])
+            assert "▸" in owner.text()
+            rows.move_to(180)
+            assert rows.reference is None  # nobody has read what lies between
+            await owner.settle()
+            assert rows.reference == owed[180]
+            await owner.press("end", *["pageup"] * 5)
+            assert rows.place < len(owed) - 100
+            assert rows.reference == owed[rows.place]
+            await owner.press("home", "j")
+            assert rows.reference == owed[1]
+
+        at_terminal(house_of(store, Config()), walk, start="/reviews")

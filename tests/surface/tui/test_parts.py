@@ -55,6 +55,49 @@ def test_every_row_is_the_same_whichever_way_one_came(total: int, size: int, pla
     assert parts.rows == total
 
 
+@settings(max_examples=40)
+@given(st.integers(1, 400), st.integers(3, 30), st.lists(st.integers(0, 500), max_size=12))
+def test_the_end_is_read_by_itself_and_what_lies_above_it_from_there(
+    total: int, size: int, places: list[int]
+) -> None:
+    """A list of which some parts were read from the start and some from the end is that list."""
+    numbers = list[int]()
+
+    def look(first: int, last: int) -> None:
+        while (wanted := parts.wanted(first, last)) is not None:
+            numbers.append(wanted[0])
+            store(wanted)
+
+    def store(wanted: tuple[int, str]) -> None:
+        part, address = wanted
+        if part >= 0:
+            start = int(address)
+            parts.store(
+                part,
+                table(start, min(size, total - start)),
+                str(start + size) if start + size < total else "",
+            )
+        else:
+            end = int(address)
+            parts.store(
+                part, table(max(0, end - size), min(size, end)), str(end - size) if end > size else ""
+            )
+
+    parts = ListParts("0", str(total), total)
+    look(0, 0)
+    if parts.end is not None:
+        store(parts.end)
+    assert (parts.complete, parts.rows, parts.end) == (True, total, None)
+    for place in [total - 1, *places]:
+        row = min(place, total - 1)
+        numbers.clear()
+        look(row - 20, row + 20)
+        assert parts.wanted(row - 20, row + 20) is None
+        assert parts.reference(row) == PositionReference("bot", f"p-{row}")
+        if row == total - 1:
+            assert len(numbers) <= 20 // size + 2
+
+
 def test_no_figure_is_cut_by_what_other_parts_needed() -> None:
     """Names give way where there is no room; a figure that comes later widens the column of those before it."""
     parts = ListParts("first")
