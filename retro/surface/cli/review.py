@@ -11,13 +11,14 @@ import typer
 
 from retro.errors import UsageError
 from retro.surface.cli.context import call, instant
-from retro.surface.cli.pages import PageFormat, PageOutput, write_out
+from retro.surface.cli.pages import PageFormat, PageOutput, answer, write_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from retro.app.settlement.settings import AgentSettings
     from retro.periods import Horizon
+    from retro.present.page.blocks import Page
     from retro.report import Narrative, PositionRetrospective, RetrospectiveReport
     from retro.store.facts.agents import Agent
 
@@ -270,4 +271,22 @@ def position(
         _say_who(narrative)
     else:
         document = position_words(document, currency=currency)
-    _print(document, form, output, currency=currency)
+    if document.open and form != "json" and not call.json:
+        answer(None, lambda: _with_kin(document, agent_record, settings), form, output)
+    else:
+        _print(document, form, output, currency=currency)
+
+
+def _with_kin(document: PositionRetrospective, agent: Agent, settings: AgentSettings) -> Page:
+    """The page of an open position with finished lives that began like it, as its screen shows them."""
+    from retro.app.questions.experience import Experience
+    from retro.app.questions.positions import stored_position
+    from retro.app.questions.screens.kin import kin_of
+    from retro.present.formats import page_of
+    from retro.present.page.screens.pages import with_kin
+    from retro.safe import clean
+
+    row = stored_position(call.store, agent, document.position_id)
+    kin = clean(kin_of(Experience(call.store, call.config), row))
+    page = page_of(clean(document), settings.base_currency)
+    return with_kin(page, kin, agent.name, settings.base_currency)

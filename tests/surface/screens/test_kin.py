@@ -48,6 +48,9 @@ def test_the_mean_of_lives_like_it_with_its_interval_and_a_reason_where_there_is
     assert sorted(life.pnl for life in kin.lives) == sorted(RESULTS)
     half = 2.776445 * (26 / 5) ** 0.5
     assert (kin.low, kin.high) == (pytest.approx(2 - half, abs=1e-5), pytest.approx(2 + half, abs=1e-5))
+    shown = " ".join(retro("--db", "m.db", "review", "position", "open").out.split())
+    assert "LIVES THAT BEGAN LIKE IT" in shown
+    assert "Mean result +2.00 USDC" in shown
     mute = kin_of(experience, stored_position(store, agent, "mute"))
     assert (mute.n, mute.mean, mute.gained, mute.low) == (0, None, None, None)
     assert set(mute.reasons) == {"mean", "gained", "low", "high"}

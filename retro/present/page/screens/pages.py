@@ -63,6 +63,7 @@ __all__ = [
     "reviews_page",
     "rules_page",
     "unreviewed_page",
+    "with_kin",
 ]
 
 _SILENT: Final = 20
@@ -219,7 +220,12 @@ def unreviewed_page(row: PositionOverview, currency: str, kin: PositionKin | Non
     table = positions_table([row], currency)
     why = "Still open" if row.open else "No review of it is made yet: the service makes it at its next knock"
     page = page_of_blocks("Position", row.name, row.agent, why, (table,))
-    return page if kin is None else replace(page, sections=(*page.sections, _kin(kin, row.agent, currency)))
+    return page if kin is None else with_kin(page, kin, row.agent, currency)
+
+
+def with_kin(page: Page, kin: PositionKin, agent: str, currency: str) -> Page:
+    """The page of an open position with lives that began like it."""
+    return replace(page, sections=(*page.sections, _kin(kin, agent, currency)))
 
 
 def _kin(kin: PositionKin, agent: str, currency: str) -> Section:
