@@ -37,12 +37,13 @@ def test_from_the_ledger_to_a_report_and_back(owner: Owner) -> None:
 
 def test_from_a_report_to_what_differs_to_rules_and_positions(owner: Owner) -> None:
     page = owner.open(DAY)
-    press(page, "d", "/diff/harbor-3.daily.2026-03-03")  # [D] Diff from last review
+    press(page, "D", "/diff/harbor-3.daily.2026-03-03")  # [D] Diff from last review
     assert "harbor-3.daily.2026-03-02" in page.inner_text("main")
     page.goto(owner.site.origin + WEEK)
-    press(page, "h", "/rules/harbor-3")  # [H] Heuristic detail
-    page.goto(owner.site.origin + WEEK)
-    press(page, "p", WEEK + "#positions")  # [P] Position detail
+    press(page, "H", "/rules/harbor-3")  # [H] Heuristic detail
+    for key in "pP":
+        page.goto(owner.site.origin + WEEK)
+        press(page, key, WEEK + "#positions")  # [P] Position detail
     page.goto(owner.site.origin + DAY)
     press(page, "]", "/r/harbor-3.daily.2026-03-04")
     press(page, "[", DAY)
@@ -54,7 +55,7 @@ def test_a_trade_and_its_retrospective(owner: Owner) -> None:
         page.keyboard.press("j")
         if page.evaluate("document.activeElement.pathname") == LIFE:
             break
-    press(page, "r", LIFE)  # [R] its retrospective
+    press(page, "R", LIFE)  # [R] its retrospective
     press(page, "Enter", LIFE + "#reasoning")  # [Enter] View entry reasoning
     press(page, "p", LIFE + "#predictions")  # [P] View predictions
     press(page, "Escape", "/positions?agent=harbor-3")

@@ -248,7 +248,7 @@
       return;
     }
     const own = Object.hasOwn(acts, event.key) ? acts[event.key] : () => false;
-    if (own() !== false || press(keyed(event.key))) event.preventDefault();
+    if (own() !== false || press(keyed(event.key) ?? keyed(event.key.toLowerCase()))) event.preventDefault();
   });
   if (sheet) {
     all('a[href="#keys"]').forEach((way) => way.addEventListener('click', (event) => { event.preventDefault(); openSheet(); }));
