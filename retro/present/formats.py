@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from retro.figures import money_of
-from retro.present.html import html_of
-from retro.present.markdown import markdown_of
 from retro.present.page.fleet import page_of_fleet
 from retro.present.page.position import page_of_position
 from retro.present.page.report import page_of_report
@@ -47,8 +45,12 @@ def render(
         return dump(document)
     page = page_of(document, currency, twins)
     if format == "md":
+        from retro.present.markdown import markdown_of  # noqa: PLC0415  who prints one format loads that one
+
         return markdown_of(page)
     if format == "html":
+        from retro.present.html import html_of  # noqa: PLC0415  as above
+
         return html_of(page)
     return text_of(page, width=width, colour=colour)
 

@@ -9,7 +9,6 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-from retro.present.html import TEMPLATES, environment_of_pages
 from retro.present.links import address_of
 from retro.present.references import ExplanationReference
 from retro.safe import plain_text
@@ -160,6 +159,8 @@ def _block_fields(kind: type) -> tuple[str, ...]:
 
 def screen_of(page: Page, frame: ScreenFrame) -> str:
     """The page as HTML for this server: everything a stranger wrote is escaped, as in a file."""
+    from retro.present.html import environment_of_pages  # noqa: PLC0415  a terminal draws no HTML
+
     template = environment_of_pages().get_template("screen.html.j2")
 
     def carried(address: str) -> str:
@@ -194,6 +195,8 @@ def _way_to_figures(frame: ScreenFrame) -> str:
 @cache
 def style_text() -> str:
     """The style of every screen."""
+    from retro.present.html import TEMPLATES  # noqa: PLC0415  as above
+
     return "".join((TEMPLATES / name).read_text("utf-8") for name in _STYLES)
 
 
