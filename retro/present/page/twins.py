@@ -49,5 +49,5 @@ def twins_section(spread: TwinSpread, result: float | None, money: MoneyStyle) -
             tone_of(result - spread.luck),
         ),
     )
-    blocks = (Diagrams((strip,), words=words), FigureList(figures), Prose(_ONE_LIFE, tone="faint"))
+    blocks = (Diagrams((strip,), words, words), FigureList(figures), Prose(_ONE_LIFE, tone="faint"))
     return Section("luck", _TITLE, blocks, money.currency)
