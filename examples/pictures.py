@@ -97,8 +97,8 @@ def terminal(home: Path, browser: Any, file: Path) -> None:
     words = ("show", "sample.position.t-58")
     text = subprocess.run([*RETRO, *words], cwd=home, check=True, capture_output=True, text=True).stdout
     console = Console(record=True, width=80, file=io.StringIO())
-    console.print(Text.from_ansi("\n".join(text.splitlines()[:48])))
-    page = browser.new_page(viewport={"width": 1000, "height": 1180})
+    console.print(Text.from_ansi("\n".join(text.splitlines()[:70])))
+    page = browser.new_page(viewport={"width": 1000, "height": 1760})
     page.set_content(console.export_svg(title="retro show sample.position.t-58"))
     page.locator("svg").screenshot(path=file)
 
