@@ -60,10 +60,13 @@ def recall(
     types: Sequence[str] = ("episode",),
     losses_first: bool = False,
     loss_floor: bool = False,
+    by_likeness: bool = False,
     attributed: Mapping[str, float] | None = None,
     settings: Settings = STANDARD,
 ) -> list[Hit]:
     """The k most relevant memories for a situation, best first; ties by newer, then by id.
+
+    `by_likeness`: episodes are chosen by how like their situation was, however they turned out, the most like first.
 
     `as_of` (default: the agent's newest episode or review) hides everything not known by then. `losses_first` puts every losing
     episode before the rest; `loss_floor` gives losses at least 20 % of the places while there are any. `attributed`: id of a
@@ -83,7 +86,8 @@ def recall(
         scored = score(columns, context, as_of=instant, filters=filters, settings=settings)
         if attributed:
             scored = _attributed(conn, agent, columns, scored, attributed)
-        best = best_of(columns, scored, k, losses_first=losses_first, loss_floor=loss_floor)
+        ranked = replace(scored, score=scored.sim) if by_likeness else scored
+        best = best_of(columns, ranked, k, losses_first=losses_first, loss_floor=loss_floor)
         hits = _hits(conn, agent, columns, scored, best, context, instant, settings)
     notions: list[Hit] = []
     if "belief" in types:

@@ -28,7 +28,7 @@ class RecallQuestion(MemoryQuestion):
     """The `k` memories most like a situation; None limits nothing.
 
     `types` are of episode, belief, plan. `losses_first` puts every loss before the others; `loss_floor` gives losses at
-    least a fifth of the places while there are any.
+    least a fifth of the places while there are any; `by_likeness` chooses them however they turned out.
     """
 
     context: Mapping[str, Any] = field(default_factory=dict)
@@ -40,6 +40,7 @@ class RecallQuestion(MemoryQuestion):
     types: Sequence[str] = ("episode",)
     losses_first: bool = False
     loss_floor: bool = False
+    by_likeness: bool = False
 
 
 def recall(experience: Experience, question: RecallQuestion) -> list[Hit]:
@@ -59,6 +60,7 @@ def recall(experience: Experience, question: RecallQuestion) -> list[Hit]:
             types=question.types,
             losses_first=question.losses_first,
             loss_floor=question.loss_floor,
+            by_likeness=question.by_likeness,
             attributed=attributed,
             settings=experience.settings(conn, question.agent),
         )

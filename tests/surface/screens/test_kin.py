@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,29 @@ def test_the_mean_of_lives_like_it_with_its_interval_and_a_reason_where_there_is
     assert (mute.n, mute.mean, mute.gained, mute.low) == (0, None, None, None)
     assert set(mute.reasons) == {"mean", "gained", "low", "high"}
     store.close()
+
+
+def test_lives_are_chosen_by_how_they_began_and_not_by_how_they_ended(retro: Retro) -> None:
+    """Ten that began alike and lost stand before ten that began nearly so and gained."""
+    Path("life.jsonl").write_text(opening("open", context=SITUATION | {"session": "asia"}))
+    episodes = [
+        {
+            "id": f"e{i}-{session}",
+            "agent": "ada",
+            "at": f"2026-02-{i + 1:02}T10:00:00Z",
+            "pnl": pnl,
+            "pnl_r": pnl / 100,
+            "context": SITUATION | {"session": session},
+        }
+        for i in range(10)
+        for session, pnl in (("asia", -500.0 - i), ("europe", 500.0 + i))
+    ]
+    Path("episodes.jsonl").write_text("".join(json.dumps(episode) + "\n" for episode in episodes))
+    assert retro("--db", "m.db", "ingest", "journal", "life.jsonl").code == 0
+    assert retro("--db", "m.db", "remember", "episodes.jsonl").code == 0
+    assert retro("--db", "m.db", "positions").code == 0
+    with closing(open_store("m.db")) as store:
+        agent, experience = agent_of(store, "ada"), Experience(store, Config())
+        kin = kin_of(experience, stored_position(store, agent, "open"))
+    assert (kin.n, kin.gained) == (10, 0)
+    assert {life.likeness for life in kin.lives} == {1.0}

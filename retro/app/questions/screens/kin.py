@@ -36,7 +36,9 @@ def kin_of(experience: Experience, row: PositionOverview, as_of: int | None = No
     )
     if not entries:
         return _summed([], _UNLIKE)
-    question = RecallQuestion(agent=row.agent, as_of=as_of, context=entries[0].context or {}, k=_K)
+    context = entries[0].context or {}
+    # by what came of them the best would be chosen, and their mean would say nothing of this one
+    question = RecallQuestion(agent=row.agent, as_of=as_of, context=context, k=_K, by_likeness=True)
     hits = [hit for hit in recall(experience, question) if hit.id != row.name]
     return _summed(hits, _NONE)
 
@@ -45,7 +47,7 @@ def _summed(hits: Sequence[Hit], why: str) -> PositionKin:
     lives = [
         KinLife(
             position=hit.id,
-            likeness=hit.score,
+            likeness=hit.components["Sim"],
             pnl=float(hit.memory["pnl"]),
             exit_reason=hit.memory.get("exit_reason"),
         )
