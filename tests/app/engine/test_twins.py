@@ -7,7 +7,7 @@ from pathlib import Path
 from retro.app.questions.evaluators.luck import LuckQuestion, luck
 from retro.app.questions.reviews import Stored, stored
 from retro.periods import HOUR, parse_instant
-from retro.present.formats import render
+from retro.present.formats import Format, render
 from retro.report import dump
 from retro.report.evaluators.luck import PositionLuck
 from retro.store.database import Store
@@ -17,6 +17,7 @@ from tests.app.reviews.test_rework import work
 from tests.worlds.service_world import MONDAY, World, life, line, trade
 
 DAYS = 8
+FORMATS: tuple[Format, ...] = ("text", "md", "html")
 QUIET = {"daily_review_enabled": False, "epoch_review_enabled": False}
 
 
@@ -73,10 +74,7 @@ def test_it_is_drawn_in_every_format_and_is_no_part_of_the_document(store: Store
     assert review.twins is not None
     assert review.twins.quantiles is not None
     assert "twin" not in review.text == dump(review.document)
-    texts = {
-        form: render(review.document, form, currency="USDC", twins=review.twins)
-        for form in ("text", "md", "html")
-    }
+    texts = {form: render(review.document, form, currency="USDC", twins=review.twins) for form in FORMATS}
     for form, text in texts.items():
         assert "Of 999 random moments nine in ten brought" in text, form
         assert "Choosing when: selection" in text, form
