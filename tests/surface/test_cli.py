@@ -92,7 +92,7 @@ def test_a_command_line_that_asks_nothing_shows_the_help_and_is_a_usage_error(
         (["ingest", "freqtrade", "x", "--capital", "much"], "--capital 'much' is not an amount"),
         (["ingest", "freqtrade", "x", "--as-of", "now"], "--as-of: 'now'"),
         (["ingest", "marks", "x.csv"], "--instrument"),
-        (["positions", "--format", "xml"], "--format takes text, csv or json"),
+        (["positions", "--format", "xml"], "--format takes text, csv, json, md or html"),
         (["schema", "mail"], "retro schema takes report, position, journal or config"),
         (["agents", "--db"], "--db needs a value"),
         (["agents", "--db", ""], "--db needs a value"),
