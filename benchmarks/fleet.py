@@ -253,7 +253,7 @@ def peer(name: str, url: str, workers: int, seconds: float) -> float | None:
     try:
         with psycopg.connect(url, autocommit=True) as conn:
             began = time.monotonic()
-            while not count(conn) and time.monotonic() < began + 30:
+            while not count(conn) and time.monotonic() < began + 60:
                 time.sleep(0.1)
             first, began = count(conn), time.monotonic()
             time.sleep(seconds)
@@ -316,11 +316,11 @@ def _dbos(url: str, what: str) -> None:
     flow = DBOS.workflow()(noop)
 
     DBOS.launch()
-    DBOS.register_queue("noop", worker_concurrency=10, polling_interval_sec=0.05)
-    if what == "fill":
-        for job in range(3000):
+    if what == "fill":  # without listening, or it would do them all itself
+        for job in range(1000):
             DBOS.enqueue_workflow("noop", flow, job)
         return
+    DBOS.register_queue("noop", worker_concurrency=10, polling_interval_sec=0.05)
     time.sleep(3600)
 
 
@@ -341,7 +341,9 @@ def _celery(url: str, what: str) -> None:
         for job in range(3000):
             task.delay(job)
         return
-    app.worker_main(["worker", "--pool=solo", "--loglevel=ERROR", "--without-gossip", "--without-mingle"])
+    app.worker_main(
+        ["--quiet", "worker", "--pool=solo", "--loglevel=ERROR", "--without-gossip", "--without-mingle"]
+    )
 
 
 def main() -> None:
