@@ -124,26 +124,26 @@ def test_what_is_done_is_asked_for_once_more_and_noted(reviewed_db: Path, tmp_pa
 
 
 def test_end_reads_the_last_part_alone_and_the_way_up_from_there(tmp_path: Path) -> None:
-    """A ledger of what is owed, several parts long: from its end and from its start one comes upon the same rows."""
+    """A ledger of what is ledger, several parts long: from its end and from its start one comes upon the same rows."""
     with closing(open_store(str(tmp_path / "mirror.db"))) as store:
         world = World(store, tmp_path, at=MONDAY + 320 * DAY)
         world.tell([line("equity", f"e{day}", MONDAY + day * DAY, value=10_000) for day in range(0, 320, 5)])
-        owed = [ReviewReference(review.id) for review in reversed(world.owe())]
-        assert len(owed) > 300
+        ledger = [ReviewReference(review.id) for review in reversed(world.owe())]
+        assert len(ledger) > 300
 
         async def walk(owner: Terminal) -> None:
             rows = owner.screen.list
             await owner.press("end")
-            assert (rows.rows, rows.place, rows.reference) == (len(owed), len(owed) - 1, owed[-1])
+            assert (rows.rows, rows.place, rows.reference) == (len(ledger), len(ledger) - 1, ledger[-1])
             assert "▸" in owner.text()
             rows.move_to(180)
             assert rows.reference is None  # nobody has read what lies between
             await owner.settle()
-            assert rows.reference == owed[180]
+            assert rows.reference == ledger[180]
             await owner.press("end", *["pageup"] * 5)
-            assert rows.place < len(owed) - 100
-            assert rows.reference == owed[rows.place]
+            assert rows.place < len(ledger) - 100
+            assert rows.reference == ledger[rows.place]
             await owner.press("home", "j")
-            assert rows.reference == owed[1]
+            assert rows.reference == ledger[1]
 
         at_terminal(house_of(store, Config()), walk, start="/reviews")

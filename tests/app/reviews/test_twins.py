@@ -27,8 +27,8 @@ def world_at(store: Store, folder: Path, hours: int) -> World:
 
 def made_now(world: World) -> dict[str, Stored]:
     """The reviews of positions that were made, or made anew, at this instant, by position."""
-    made = [review for review in world.reviews("position") if review.done_at == world.clock()]
-    return {review.subject: stored(world.store, review.id) for review in made}
+    newest = [review for review in world.reviews("position") if review.done_at == world.clock()]
+    return {review.subject: stored(world.store, review.id) for review in newest}
 
 
 def told_by_luck(world: World) -> dict[str, PositionLuck]:
@@ -42,24 +42,24 @@ def told_by_luck(world: World) -> dict[str, PositionLuck]:
 def test_a_review_keeps_what_luck_says_when_it_is_made(store: Store, tmp_path: Path) -> None:
     """As history that comes at once, and as trades that close one after another."""
     world = world_at(store, tmp_path, 0)
-    events, told = life(DAYS), 0
+    events, count = life(DAYS), 0
     for hours in (5 * 24, 7 * 24, DAYS * 24 + 2):
         world.clock.set(MONDAY + hours * HOUR)
-        known = [event for event in events if parse_instant(event["at"]) < world.clock()]
-        world.tell(known[told:])
-        told = len(known)
+        earlier = [event for event in events if parse_instant(event["at"]) < world.clock()]
+        world.tell(earlier[count:])
+        count = len(earlier)
         world.knock()
-        made, said = made_now(world), told_by_luck(world)
-        assert made
-        for name, review in made.items():
-            twins, row = review.twins, said[name]
+        newest, by_position = made_now(world), told_by_luck(world)
+        assert newest
+        for name, review in newest.items():
+            twins, row = review.twins, by_position[name]
             assert twins is not None
             assert (twins.twins, twins.luck, twins.percentile) == (row.twins, row.luck, row.percentile)
             assert twins.reason == row.reasons.get("luck")
             if twins.quantiles is not None:
                 assert list(twins.quantiles) == sorted(twins.quantiles)
                 assert twins.quantiles[0] < twins.luck < twins.quantiles[-1]
-    assert {review.twins.twins for review in made.values() if review.twins} == {999}
+    assert {review.twins.twins for review in newest.values() if review.twins} == {999}
 
 
 def test_it_is_drawn_in_every_format_and_is_no_part_of_the_document(store: Store, tmp_path: Path) -> None:
