@@ -124,7 +124,7 @@ def test_what_is_done_is_asked_for_once_more_and_noted(reviewed_db: Path, tmp_pa
 
 
 def test_end_reads_the_last_part_alone_and_the_way_up_from_there(tmp_path: Path) -> None:
-    """A ledger of what is ledger, several parts long: from its end and from its start one comes upon the same rows."""
+    """A ledger of what is owed, several parts long: from its end and from its start one comes upon the same rows."""
     with closing(open_store(str(tmp_path / "mirror.db"))) as store:
         world = World(store, tmp_path, at=MONDAY + 320 * DAY)
         world.tell([line("equity", f"e{day}", MONDAY + day * DAY, value=10_000) for day in range(0, 320, 5)])

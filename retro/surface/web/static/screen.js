@@ -247,8 +247,9 @@
       search.focus();
       return;
     }
-    const own = Object.hasOwn(acts, event.key) ? acts[event.key] : () => false;
-    if (own() !== false || press(keyed(event.key) ?? keyed(event.key.toLowerCase()))) event.preventDefault();
+    const name = Object.hasOwn(acts, event.key) ? event.key : event.key.toLowerCase();
+    const own = Object.hasOwn(acts, name) ? acts[name] : () => false;
+    if (own() !== false || press(keyed(event.key) ?? keyed(name))) event.preventDefault();
   });
   if (sheet) {
     all('a[href="#keys"]').forEach((way) => way.addEventListener('click', (event) => { event.preventDefault(); openSheet(); }));
