@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import importlib.util
 import os
 import signal
 import subprocess
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psycopg
 
+from benchmarks import fleet_peers
 from retro.app.engine import worker as engine
 from retro.daemon.fleet import Worker, WorkerTerms, install
 from retro.periods import HOUR, parse_instant
@@ -235,117 +235,6 @@ def spent_s(processes: list[subprocess.Popen[bytes]]) -> float:
     return total / ticks
 
 
-# peers
-
-
-def peer(name: str, url: str, workers: int, seconds: float) -> float | None:
-    """Jobs a second of another engine, each leaving a row; None where it is not installed."""
-    if importlib.util.find_spec(name) is None:
-        return None
-    with psycopg.connect(url, autocommit=True) as conn:
-        conn.execute("DROP TABLE IF EXISTS effects; CREATE TABLE effects (job bigint)")
-    words = [sys.executable, "-m", "benchmarks.fleet", "--as-peer", name, url]
-    filled = subprocess.run([*words, "fill"], check=False, stderr=subprocess.PIPE, text=True)
-    if filled.returncode:
-        print(filled.stderr[-500:])
-        return None
-    processes = [subprocess.Popen([*words, "work"], stderr=subprocess.DEVNULL) for _ in range(workers)]
-    try:
-        with psycopg.connect(url, autocommit=True) as conn:
-            began = time.monotonic()
-            while not count(conn) and time.monotonic() < began + 60:
-                time.sleep(0.1)
-            first, began = count(conn), time.monotonic()
-            time.sleep(seconds)
-            return (count(conn) - first) / (time.monotonic() - began)
-    finally:
-        for process in processes:
-            process.kill()
-        for process in processes:
-            process.wait()
-
-
-def count(conn: psycopg.Connection[Any]) -> int:
-    row = conn.execute("SELECT count(*) FROM effects").fetchone()
-    return int(row[0]) if row else 0
-
-
-def as_peer(name: str, url: str, what: str) -> None:
-    {"procrastinate": _procrastinate, "dbos": _dbos, "celery": _celery}[name](url, what)
-
-
-def _procrastinate(url: str, what: str) -> None:
-    """A job a review, in a schema of its own."""
-    from procrastinate import App, PsycopgConnector
-    from procrastinate.schema import SchemaManager
-
-    if what == "fill":
-        with psycopg.connect(url, autocommit=True) as conn:
-            conn.execute("DROP SCHEMA IF EXISTS peer CASCADE; CREATE SCHEMA peer; SET search_path = peer")
-            conn.execute(SchemaManager.get_schema())
-            conn.execute(
-                "INSERT INTO procrastinate_jobs (queue_name, task_name, args)"
-                " SELECT 'noop', 'noop', jsonb_build_object('job', n) FROM generate_series(1, 60000) AS n"
-            )
-        return
-    app = App(connector=PsycopgConnector(conninfo=url, kwargs={"options": "-csearch_path=peer,public"}))
-
-    @app.task(name="noop", queue="noop")
-    async def noop(job: int) -> None:
-        connector: Any = app.connector
-        await connector.execute_query_async("INSERT INTO public.effects VALUES (%(job)s)", job=job)
-
-    app.run_worker(queues=["noop"], concurrency=1, delete_jobs="always")
-
-
-def _dbos(url: str, what: str) -> None:
-    """A workflow a review, of one step."""
-    from dbos import DBOS
-
-    DBOS(config={"name": "peer", "system_database_url": url})
-
-    def leave(job: int) -> None:
-        with psycopg.connect(url, autocommit=True) as conn:
-            conn.execute("INSERT INTO effects VALUES (%s)", (job,))
-
-    step = DBOS.step()(leave)
-
-    def noop(job: int) -> None:
-        step(job)
-
-    flow = DBOS.workflow()(noop)
-
-    DBOS.launch()
-    if what == "fill":  # without listening, or it would do them all itself
-        for job in range(1000):
-            DBOS.enqueue_workflow("noop", flow, job)
-        return
-    DBOS.register_queue("noop", worker_concurrency=10, polling_interval_sec=0.05)
-    time.sleep(3600)
-
-
-def _celery(url: str, what: str) -> None:
-    """A task a review over the same PostgreSQL as broker, acknowledged late."""
-    from celery import Celery
-
-    broker = "sqla+" + url.replace("postgresql://", "postgresql+psycopg://")
-    app = Celery("peer", broker=broker)
-    app.conf.update(task_acks_late=True, worker_prefetch_multiplier=1)
-
-    def noop(job: int) -> None:
-        with psycopg.connect(url, autocommit=True) as conn:
-            conn.execute("INSERT INTO effects VALUES (%s)", (job,))
-
-    task = app.task(name="noop", ignore_result=True)(noop)
-    if what == "fill":
-        for job in range(3000):
-            task.delay(job)
-        return
-    app.worker_main(
-        ["--quiet", "worker", "--pool=solo", "--loglevel=ERROR", "--without-gossip", "--without-mingle"]
-    )
-
-
 def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -353,15 +242,12 @@ def main() -> None:
     options.add_argument("--workers", default="1,2,4,8")
     options.add_argument("--sleep-ms", type=float, default=40.0)
     options.add_argument("--seconds", type=float, default=15.0)
-    options.add_argument("--peer", action="append", default=[], choices=["procrastinate", "dbos", "celery"])
+    options.add_argument("--peer", action="append", default=[], choices=fleet_peers.PEERS)
     options.add_argument("--as-worker", nargs=3, help=argparse.SUPPRESS)
-    options.add_argument("--as-peer", nargs=3, help=argparse.SUPPRESS)
     arguments = options.parse_args()
     if arguments.as_worker:
         url, place, sleep_s = arguments.as_worker
         as_worker(url, Path(place), float(sleep_s))
-    elif arguments.as_peer:
-        as_peer(*arguments.as_peer)
     else:
         sys.exit(not measure(arguments))
 
@@ -390,7 +276,7 @@ def measure(arguments: argparse.Namespace) -> bool:
             run = fleet(place, store, 4, 0.0, arguments.seconds)
             print(f"retro, reviews of no length, 4 workers  {run.rate:7.1f}/s", flush=True)
         for name in arguments.peer:
-            rate = peer(name, place.url, 4, arguments.seconds)
+            rate = fleet_peers.rate_of(name, place.url, 4, arguments.seconds)
             print(
                 f"{name} no-op, 4 workers  "
                 + ("not installed, or it failed" if rate is None else f"{rate:7.1f}/s"),
