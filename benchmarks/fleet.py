@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psycopg
 
-from benchmarks import fleet_peers
+from benchmarks.peers import engines
 from retro.app.engine import worker as engine
 from retro.daemon.fleet import Worker, WorkerTerms, install
 from retro.periods import HOUR, parse_instant
@@ -242,7 +242,7 @@ def main() -> None:
     options.add_argument("--workers", default="1,2,4,8")
     options.add_argument("--sleep-ms", type=float, default=40.0)
     options.add_argument("--seconds", type=float, default=15.0)
-    options.add_argument("--peer", action="append", default=[], choices=fleet_peers.PEERS)
+    options.add_argument("--peer", action="append", default=[], choices=engines.PEERS)
     options.add_argument("--as-worker", nargs=3, help=argparse.SUPPRESS)
     arguments = options.parse_args()
     if arguments.as_worker:
@@ -276,7 +276,7 @@ def measure(arguments: argparse.Namespace) -> bool:
             run = fleet(place, store, 4, 0.0, arguments.seconds)
             print(f"retro, reviews of no length, 4 workers  {run.rate:7.1f}/s", flush=True)
         for name in arguments.peer:
-            rate = fleet_peers.rate_of(name, place.url, 4, arguments.seconds)
+            rate = engines.rate_of(name, place.url, 4, arguments.seconds)
             print(
                 f"{name} no-op, 4 workers  "
                 + ("not installed, or it failed" if rate is None else f"{rate:7.1f}/s"),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from retro.ingest.sample import SourceSample
     from retro.model import Batch
 
-__all__ = ["VenueReader", "VenueStanding", "read", "sniff"]
+__all__ = ["RecordSpan", "RecordsAt", "VenueReader", "VenueStanding", "read", "sniff"]
 
 _Record = VenueFill | Funding | Transfer
 

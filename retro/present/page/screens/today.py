@@ -29,7 +29,6 @@ from retro.present.page.screens.ripening import ripening_table
 from retro.present.references import (
     AgentReference,
     PositionReference,
-    ProposalReference,
     ReviewReference,
     RuleReference,
     ScreenReference,
@@ -237,7 +236,9 @@ def _wish_reference(wish: OwnerWish) -> Reference:
         return ScreenReference("service")
     if wish.kind == "parked":
         return ScreenReference("reviews", (("agent", wish.agent), ("state", "parked")))
-    return ProposalReference(wish.agent, "") if wish.kind == "proposal" else AgentReference(wish.agent)
+    if wish.kind == "proposal":
+        return ScreenReference("proposals", (("agent", wish.agent),))
+    return AgentReference(wish.agent)
 
 
 def _life(report: TodayReport) -> Section | None:

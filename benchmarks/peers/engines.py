@@ -2,7 +2,7 @@
 
     python -m benchmarks.fleet --peer procrastinate --peer dbos --peer celery
 
-runs them beside us; by itself this is one of their processes: `python -m benchmarks.fleet_peers NAME URL fill|work`.
+runs them beside us; by itself this is one of their processes: `python -m benchmarks.peers.engines NAME URL fill|work`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def rate_of(name: str, url: str, workers: int, seconds: float) -> float | None:
         return None
     with psycopg.connect(url, autocommit=True) as conn:
         conn.execute("DROP TABLE IF EXISTS effects; CREATE TABLE effects (job bigint)")
-    words = [sys.executable, "-m", "benchmarks.fleet_peers", name, url]
+    words = [sys.executable, "-m", "benchmarks.peers.engines", name, url]
     filled = subprocess.run([*words, "fill"], check=False, stderr=subprocess.PIPE, text=True)
     if filled.returncode:
         print(filled.stderr[-500:])
