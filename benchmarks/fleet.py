@@ -64,7 +64,7 @@ def as_worker(url: str, folder: Path, sleep_s: float) -> None:
         wholes = [(one.review, claims.Whole("facts", "digest", "{}")) for one in staged]
         claims.finish_wholes(conn, wholes, now)
 
-    vars(engine).update(compute=compute, commit_all=commit)
+    vars(engine).update(compute=compute, with_twins=list, commit_all=commit)
     store = open_store(url)
     began = time.time()
     world = World(store, folder)
