@@ -166,9 +166,13 @@ def events(
 
 def latest(conn: Connection, agent: str, symbol: str, kind: str) -> LayerEvent | None:
     """The newest event of a kind of a symbol, or None."""
+    return next(iter(newest(conn, agent, symbol, kind, 1)), None)
+
+
+def newest(conn: Connection, agent: str, symbol: str, kind: str, most: int) -> list[LayerEvent]:
+    """The newest events of a kind of a symbol, the newest first."""
     names = LayerEvent.__slots__
     query = sa.select(*(layer_events.c[name] for name in names)).where(
         layer_events.c.agent == agent, layer_events.c.symbol == symbol, layer_events.c.kind == kind
     )
-    row = conn.execute(query.order_by(layer_events.c.at.desc()).limit(1)).one_or_none()
-    return None if row is None else LayerEvent(*row)
+    return [LayerEvent(*row) for row in conn.execute(query.order_by(layer_events.c.at.desc()).limit(most))]

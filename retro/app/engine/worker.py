@@ -306,9 +306,8 @@ def _finish(bench: WorkContext, staged_reviews: Sequence[StagedReview], tally: P
     try:
         staged_reviews = with_twins(staged_reviews)
         with bench.store.write() as conn:
-            if (
-                len(staged_reviews) > 1
-            ):  # in the order of their keys: an ingest that marks them stale takes them in it too
+            # several in the order of their keys: an ingest that marks them stale takes them in it too
+            if len(staged_reviews) > 1:
                 claims.lock(conn, [staged.review for staged in staged_reviews])
             commit_all(conn, bench, staged_reviews, now)
     except LostClaimError as error:

@@ -48,11 +48,11 @@ def by_prices(
 
     Where no mark prices the symbol at both instants, nothing is judged. The caller has not taken the step of `until` yet.
     """
-    steps = [event.at for event in rows.events(conn, agent, "step", symbol)][-look_back - 1 :]
+    steps = [event.at for event in rows.newest(conn, agent, symbol, "step", look_back + 1)]
     if len(steps) < look_back:
         return []
-    end = steps[-look_back]
-    start = steps[0] if len(steps) > look_back else end - DAY
+    end = steps[look_back - 1]
+    start = steps[look_back] if len(steps) > look_back else end - DAY
     gains: dict[str, float] = {}
     for decision in events.between(conn, agent, start, end, types=[Decision], wallet=True):
         if decision.instrument != symbol or not (named_items := _items(decision)):

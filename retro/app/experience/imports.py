@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from retro.app.experience.door import memory, translate_memory_errors
 from retro.ingest.source import open_source, read_lines
@@ -14,7 +14,7 @@ from retro.store.facts import faults
 from retro.store.facts.departures import departures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
 
     from sqlalchemy import Connection
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from memory.library.intake import AddedItems
     from retro.store.database import Store
 
-__all__ = ["ImportResult", "import_episodes", "import_file", "texts_of"]
+__all__ = ["ImportResult", "import_episodes", "import_file", "lines_of"]
 
 _COMMIT_EVERY: Final = 20_000
+_F = TypeVar("_F")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,9 @@ def import_file(
 ) -> ImportResult:
     """Store the episodes of a file of JSON Lines (.gz too, - for stdin); what cannot be used is kept as its faults."""
     where, done = "stdin" if path == "-" else path, memory.Remembered()
-    unread: list[Fault] = []
+    unread: list[memory.EpisodeFault] = []
     with translate_memory_errors(), open_source(path) as stream:
-        lines = texts_of(stream, where, unread)
+        lines = lines_of(stream, where, unread, memory.EpisodeFault)
         read = memory.read_episodes(lines, where, registry=terms.registry, not_after=not_after)
         with store.write() as conn:
             faults.forget(conn, where)  # this reading says afresh what is wrong with it
@@ -84,9 +85,7 @@ def import_file(
             with store.write() as conn:
                 of_today = _of_today(conn, batch, where)
                 done += memory.remember(conn, of_today, settings=terms, not_after=not_after, where=where)
-        done += memory.Remembered(
-            faults=tuple(memory.EpisodeFault(f.where, f.line, f.reason) for f in unread)
-        )
+        done += memory.Remembered(faults=tuple(unread))
         if done.faults:
             with store.write() as conn:
                 faults.add(conn, where, [Fault(f.where, f.line, f.reason) for f in done.faults])
@@ -108,9 +107,11 @@ def _of_today(conn: Connection, told: Iterable[Any], where: str) -> Iterator[Any
             yield memory.EpisodeFault(where, number, f"agent {name} is {departure.successor} now: tell it so")
 
 
-def texts_of(stream: BinaryIO, where: str, unread: list[Fault]) -> Iterator[bytes]:
+def lines_of(
+    stream: BinaryIO, where: str, unread: list[_F], fault: Callable[[str, int, str], _F]
+) -> Iterator[bytes]:
     """The lines of a stream; those without a text (too long, or the stream broke) are empty, and `unread` says why."""
     for part in read_lines(stream):
         if part.fault is not None:
-            unread.append(Fault(where, part.first, part.fault))
+            unread.append(fault(where, part.first, part.fault))
         yield from part.texts

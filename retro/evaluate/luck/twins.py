@@ -53,12 +53,13 @@ def twins_of(trades: Sequence[ClosedTrade], line: PriceLine, seed: int) -> tuple
 def spreads_of(trades: Sequence[ClosedTrade], line: PriceLine, seed: int) -> dict[str, TwinSpread]:
     """How the results of the twins of trades of one instrument lie, and each trade's own among them, by position."""
     chosen, twins = twins_of(trades, line, seed)
+    covered = {trade.position for trade in chosen}
     spreads = {
         trade.position: TwinSpread(
             twins=0, luck=None, percentile=None, quantiles=None, reason=why_without(trade, line)
         )
         for trade in trades
-        if trade not in chosen
+        if trade.position not in covered
     }
     share = percentiles(np.array([trade.pnl for trade in chosen]), twins)
     for trade, results, below in zip(chosen, twins, share.tolist(), strict=True):

@@ -15,7 +15,7 @@ from memory.library.search import SearchFilters, search
 from memory.library.where import condition_of
 from memory.store import vectors
 from retro.app.experience.door import memory, translate_memory_errors
-from retro.app.experience.imports import ImportResult, texts_of
+from retro.app.experience.imports import ImportResult, lines_of
 from retro.app.experience.models import model_of_house
 from retro.errors import StoreError, UsageError
 from retro.ingest.source import open_source
@@ -143,14 +143,13 @@ def add_items(
 def add_file(experience: Experience, path: str, *, not_after: int | None = None) -> ImportResult:
     """Store the items of a file of JSON Lines (.gz too, - for stdin); what cannot be used is kept as its faults."""
     where = "stdin" if path == "-" else path
-    unread: list[Fault] = []
+    unread: list[ItemFault] = []
     with translate_memory_errors(), open_source(path) as stream:
         with experience.store.write() as conn:
             faults.forget(conn, where)  # this reading says afresh what is wrong with it
-        done = add_items(
-            experience, read_items(texts_of(stream, where, unread), where), where=where, not_after=not_after
-        )
-    done += intake.AddedItems(faults=tuple(ItemFault(f.where, f.line, f.reason) for f in unread))
+        lines = lines_of(stream, where, unread, ItemFault)
+        done = add_items(experience, read_items(lines, where), where=where, not_after=not_after)
+    done += intake.AddedItems(faults=tuple(unread))
     if done.faults:
         with experience.store.write() as conn:
             faults.add(conn, where, [Fault(f.where, f.line, f.reason) for f in done.faults])

@@ -12,7 +12,7 @@ from memory.library.intake import AddedItems
 from memory.library.item import SHARED, ItemFault
 from memory.library.stats import library_stats
 from retro.app.experience.door import translate_memory_errors
-from retro.app.experience.imports import ImportResult, texts_of
+from retro.app.experience.imports import ImportResult, lines_of
 from retro.app.experience.models import model_named
 from retro.errors import UsageError
 from retro.ingest.source import open_source
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from memory.library.stats import LibraryStats
     from retro.app.questions.experience import Experience
-    from retro.model import Fault
 
 __all__ = [
     "Reindexing",
@@ -110,15 +109,15 @@ def export_library(experience: Experience, agent: str | None) -> Iterator[str]:
 def import_library(experience: Experience, path: str) -> ImportResult:
     """Take in an exported library, some thousand lines a transaction; told again it changes nothing."""
     where, done = "stdin" if path == "-" else path, AddedItems()
-    unread: list[Fault] = []
+    unread: list[ItemFault] = []
     models: dict[str, tuple[str, int]] = {}
     with translate_memory_errors(), open_source(path) as stream:
-        lines, first = texts_of(stream, where, unread), 1
+        lines, first = lines_of(stream, where, unread, ItemFault), 1
         while batch := list(islice(lines, _LINES)):
             with experience.store.write() as conn:
                 done += transfer.import_lines(conn, batch, where, first=first, models=models)
             first += len(batch)
-    done += AddedItems(faults=tuple(ItemFault(f.where, f.line, f.reason) for f in unread))
+    done += AddedItems(faults=tuple(unread))
     return ImportResult(where, done)
 
 
