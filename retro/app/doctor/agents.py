@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final
 from retro.accounting.prices import MAX_AGE, base_and_quote
 from retro.app.doctor.check import Examination, broken, note, ok
 from retro.app.proposals.files import read_playbook
-from retro.app.settlement.book import is_stale, read_rows
+from retro.app.settlement.book import is_stale
 from retro.app.settlement.grid import grid_differs
 from retro.app.settlement.settings import settings_of
 from retro.app.settlement.silence import silent_since
 from retro.errors import DamagedRowError, InputError
 from retro.figures import count
-from retro.periods import FOREVER, format_instant
+from retro.periods import format_instant
+from retro.store.books import pages
 from retro.store.facts import agents as stored_agents
 from retro.store.facts import faults as stored_faults
 from retro.store.facts import marks
@@ -26,11 +27,14 @@ if TYPE_CHECKING:
 
     from retro.app.doctor.check import Check, Installation
     from retro.app.settlement.settings import AgentSettings
+    from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
 __all__ = ["CHECKS", "agents", "faults", "known_agents", "settings_for"]
 
 _SHOWN: Final = 5
+_ROWS: Final = 5000
+"""Rows of a book that are read in one transaction: a commit waits for no more on SQLite."""
 
 
 def agents(house: Installation) -> Iterator[Check]:
@@ -38,14 +42,31 @@ def agents(house: Installation) -> Iterator[Check]:
     if house.store is None:
         return
     with house.store.read() as conn:
-        for agent in stored_agents.agents(conn):
+        every = stored_agents.agents(conn)
+    for agent in every:
+        traded = _traded(house.store, agent.name)
+        with house.store.read() as conn:
             try:
                 since = silent_since(conn, house.config, agent, house.now)
-                yield from _agent(conn, agent, settings_for(house, agent), since)
+                yield from _agent(conn, agent, settings_for(house, agent), since, traded)
             except DamagedRowError as error:
                 yield broken("agent", f"{agent.name}: {error}")
             if difference := grid_differs(agent, house.config):
                 yield note("grid", difference)
+
+
+def _traded(store: Store, agent: str) -> dict[str, bool]:
+    """Instrument -> whether a position in it is open; part by part, so that no commit waits for a whole book."""
+    traded: dict[str, bool] = {}
+    place = None
+    while True:
+        with store.read() as conn:
+            part, place = pages.holdings_after(conn, agent, place, _ROWS)
+        for holding in part:
+            if holding.kind in {"spot", "perp"}:
+                traded[holding.instrument] = traded.get(holding.instrument, False) or holding.open
+        if place is None:
+            return traded
 
 
 def settings_for(house: Installation, agent: Agent) -> AgentSettings:
@@ -58,7 +79,9 @@ def settings_for(house: Installation, agent: Agent) -> AgentSettings:
     return settings_of(house.config, agent, book)
 
 
-def _agent(conn: Connection, agent: Agent, settings: AgentSettings, since: int | None) -> Iterator[Check]:
+def _agent(
+    conn: Connection, agent: Agent, settings: AgentSettings, since: int | None, traded: dict[str, bool]
+) -> Iterator[Check]:
     if agent.first_at is None or agent.last_at is None:
         yield note("agent", f"{agent.name}: has no events yet")
         return
@@ -72,10 +95,6 @@ def _agent(conn: Connection, agent: Agent, settings: AgentSettings, since: int |
         yield note(
             "agent", f"{agent.name}: its book is behind its facts; the next review brings it up to date"
         )
-    traded: dict[str, bool] = {}  # instrument -> whether a position in it is open
-    for row in read_rows(conn, agent.name, opened_before=FOREVER):
-        if row.kind in {"spot", "perp"}:
-            traded[row.instrument] = traded.get(row.instrument, False) or row.closed_at is None
     yield from _marks(conn, agent, settings.base_currency, traded)
     if settings.options.benchmark is not None:
         yield _benchmark(conn, agent, settings.base_currency, settings.options.benchmark.instrument)

@@ -7,6 +7,7 @@ import importlib.util
 import platform
 import sqlite3
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +16,7 @@ from retro.app.doctor.check import Examination, broken, note, ok
 from retro.app.doctor.origin import home, is_ours, origin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from retro.app.doctor.check import Check, Installation
 
@@ -67,7 +68,7 @@ def packages(_: Installation) -> Iterator[Check]:
     if strangers:
         yield broken("packages", f"{'; '.join(strangers)}: install slow-mirror in an environment of its own")
         return
-    owners = importlib.metadata.packages_distributions()
+    owners = _owners()
     foreign_owners = sorted(
         {owner for name in _OURS for owner in owners.get(name, ()) if owner != _DISTRIBUTION}
     )
@@ -79,6 +80,12 @@ def packages(_: Installation) -> Iterator[Check]:
         )
         return
     yield ok("packages", "retro, memory and playbook are ours")
+
+
+@cache
+def _owners() -> Mapping[str, list[str]]:
+    """Package -> the distributions that install it; read once a process, for it takes most of an examination."""
+    return importlib.metadata.packages_distributions()
 
 
 def extras(_: Installation) -> Iterator[Check]:

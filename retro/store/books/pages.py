@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 
     from retro.store.conditions import ColumnCondition, Selection
 
-__all__ = ["Place", "count_lives", "count_positions", "place_of", "position_at", "positions_after"]
+__all__ = [
+    "Holding",
+    "Place",
+    "count_lives",
+    "count_positions",
+    "holdings_after",
+    "place_of",
+    "position_at",
+    "positions_after",
+]
 
 _WORDS: Final = ("position", "instrument", "strategy", "kind", "side")
 _FIGURES: Final = {
@@ -43,6 +52,14 @@ class Place(NamedTuple):
 
     opened_at: int
     position: str
+
+
+class Holding(NamedTuple):
+    """What some position is in, and whether it is still open."""
+
+    kind: str
+    instrument: str
+    open: bool
 
 
 def positions_after(
@@ -72,6 +89,22 @@ def positions_after(
         query = query.where(mine < other if descending else mine > other)
     ordered = query.order_by(*(column.desc() for column in order) if descending else order)
     return list(conn.execute(ordered.limit(limit)))
+
+
+def holdings_after(
+    conn: Connection, agent: str, place: Place | None, limit: int
+) -> tuple[set[Holding], Place | None]:
+    """What the `limit` positions that follow a place (None: from the start) are in, each once; and where to go on."""
+    c = book_positions.c
+    order, clauses = tuple_(c.opened_at, c.position), [c.agent == key_query(agent)]
+    if place is not None:
+        clauses.append(order > tuple_(*map(literal, place)))
+    ends = select(c.opened_at, c.position).where(*clauses).order_by(c.opened_at, c.position)
+    last = conn.execute(ends.offset(limit - 1).limit(1)).one_or_none()
+    if last is not None:
+        clauses.append(order <= tuple_(*map(literal, last)))
+    rows = conn.execute(select(c.kind, c.instrument, c.closed_at.is_(None)).where(*clauses).distinct())
+    return {Holding(kind, name, bool(is_open)) for kind, name, is_open in rows}, last and Place(*last)
 
 
 def _selected(conn: Connection, agent: str, selection: Selection) -> list[ColumnElement[bool]]:
