@@ -13,9 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from sqlalchemy import NullPool, create_engine, event
+from sqlalchemy import NullPool, QueuePool, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, ProgrammingError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    DisconnectionError,
+    IntegrityError,
+    ProgrammingError,
+)
 
 from retro.errors import StoreError
 from retro.store.migrations.runner import APPLICATION_ID, COMPONENTS, Migration, apply, pending
@@ -24,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import URL, Connection, Engine
+    from sqlalchemy.pool import ConnectionPoolEntry
 
 __all__ = ["Store", "is_there", "open_store"]
 
@@ -36,6 +43,9 @@ _PRAGMAS: Final = (
     "PRAGMA synchronous = FULL",
     "PRAGMA cache_size = -65536",  # 64 MiB: what an index of a million rows needs while it grows
 )
+_KEPT_PRAGMA: Final = "PRAGMA cache_size = -8192"
+_KEPT: Final = 4
+"""Connections to a file that are kept at most; each remembers the tables, and the pages that are read again and again."""
 
 _SNAPSHOT: Final = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 """How a server begins a transaction that reads: with its first word, for there are many short ones."""
@@ -106,16 +116,18 @@ def open_store(
     location: str,
     *,
     create: bool = True,
+    kept: bool = False,
     patience_s: float = _PATIENCE_S,
     components: Mapping[str, Sequence[Migration]] = COMPONENTS,
 ) -> Store:
     """Open the database at a path or URL and bring its tables up to date; `StoreError` says what stands in the way.
 
-    A SQLite file that is not there is made, with its directory, unless `create` is False.
+    A SQLite file that is not there is made, with its directory, unless `create` is False. `kept`: connections to it are
+    used again, by a process that answers many short questions and starts none of its own.
     """
     url = _url_of(location)
     if url.drivername == "sqlite":
-        store = _open_sqlite(url.database or "", patience_s, create=create)
+        store = _open_sqlite(url.database or "", patience_s, create=create, kept=kept)
     else:
         store = _open_postgresql(url, patience_s)
     try:
@@ -167,7 +179,7 @@ def _url_of(location: str) -> URL:
 # SQLite
 
 
-def _open_sqlite(location: str, patience_s: float, *, create: bool) -> Store:
+def _open_sqlite(location: str, patience_s: float, *, create: bool, kept: bool) -> Store:
     if location in {"", ":memory:"}:
         raise StoreError("a database needs a path: the store lives in a file")
     path = Path(location).expanduser().absolute()
@@ -186,16 +198,43 @@ def _open_sqlite(location: str, patience_s: float, *, create: bool) -> Store:
             check_same_thread=False,
         )
         try:
-            for pragma in _PRAGMAS:
+            for pragma in (*_PRAGMAS, _KEPT_PRAGMA) if kept else _PRAGMAS:
                 conn.execute(pragma)
         except sqlite3.Error:
             conn.close()
             raise
         return conn
 
-    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    if kept:
+        engine = create_engine(
+            "sqlite://", creator=connect, poolclass=QueuePool, pool_size=_KEPT, max_overflow=-1
+        )
+        _watch_file(engine, path)
+    else:
+        engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
     event.listen(engine, "begin", _begin_sqlite)
     return Store(engine, str(path), "sqlite", path, created)
+
+
+def _watch_file(engine: Engine, path: Path) -> None:
+    """Have no kept connection used on that is of another file than the one that lies there now, such as a copy put back."""
+
+    def file() -> tuple[int, int] | None:
+        try:
+            state = path.stat()
+        except OSError:
+            return None
+        return state.st_dev, state.st_ino
+
+    def note(_: Any, record: ConnectionPoolEntry) -> None:
+        record.info["file"] = file()
+
+    def check(_: Any, record: ConnectionPoolEntry, __: Any) -> None:
+        if record.info["file"] != file():
+            raise DisconnectionError
+
+    event.listen(engine, "connect", note)
+    event.listen(engine, "checkout", check)
 
 
 def _prepare_file(path: Path, *, create: bool) -> bool:
@@ -219,11 +258,9 @@ def _prepare_file(path: Path, *, create: bool) -> bool:
 
 
 def _begin_sqlite(conn: Connection) -> None:
-    if conn.get_execution_options().get("retro_writes", True):
-        conn.exec_driver_sql("BEGIN IMMEDIATE")
-    else:
-        conn.exec_driver_sql("PRAGMA query_only = ON")
-        conn.exec_driver_sql("BEGIN")
+    writes = conn.get_execution_options().get("retro_writes", True)
+    conn.exec_driver_sql(f"PRAGMA query_only = {'OFF' if writes else 'ON'}")
+    conn.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _refuse_strangers(conn: Connection, url: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy import BigInteger, ColumnElement, Text, and_, case, cast, func, literal, or_, select, tuple_
 
 from retro.store.books.positions import book_positions
+from retro.store.books.totals import closed_in_all
 from retro.store.conditions import EVERY_ROW, clauses_of
 from retro.store.facts.agents import key_query
 from retro.store.schema import name_of
@@ -200,13 +201,18 @@ def place_of(conn: Connection, agent: str, position: str) -> Place | None:
 
 def count_positions(conn: Connection, agent: str, selection: Selection = EVERY_ROW) -> int:
     """How many positions the agent's book holds, or of those how many are selected."""
+    if selection == EVERY_ROW:
+        return count_lives(conn, agent)[0]
     query = select(func.count()).select_from(book_positions).where(*_selected(conn, agent, selection))
     return conn.execute(query).scalar_one()
 
 
 def count_lives(conn: Connection, agent: str) -> tuple[int, int]:
-    """How many positions the agent's book holds, and how many of them are open."""
+    """How many positions the agent's book holds, and how many of them are open; closed ones by the sums of days."""
     c = book_positions.c
-    query = select(func.count(), func.count() - func.count(c.closed_at)).where(c.agent == key_query(agent))
-    every, still_open = conn.execute(query).one()
-    return int(every), int(still_open)
+    lives = select(func.count()).select_from(book_positions).where(c.agent == key_query(agent))
+    still_open = int(conn.execute(lives.where(c.closed_at.is_(None))).scalar_one())
+    closed = closed_in_all(conn, agent)
+    if closed is None:
+        return int(conn.execute(lives).scalar_one()), still_open
+    return closed + still_open, still_open

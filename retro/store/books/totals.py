@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-__all__ = ["DayTotal", "closing_days", "forget_totals", "settle_totals", "total_columns", "totals_of"]
+__all__ = [
+    "DayTotal",
+    "closed_in_all",
+    "closing_days",
+    "forget_totals",
+    "settle_totals",
+    "total_columns",
+    "totals_of",
+]
 
 book_totals: Final = Table(
     "book_totals",
@@ -114,6 +122,13 @@ def totals_of(conn: Connection, agent: str, since: date | None = None) -> list[D
     if since is not None:
         query = query.where(c.day >= since.toordinal())
     return [DayTotal._make(row) for row in conn.execute(query.order_by(c.day))]
+
+
+def closed_in_all(conn: Connection, agent: str) -> int | None:
+    """How many positions an agent closed on all days; None where no day has a row, as in a book of before there were any."""
+    query = select(func.sum(book_totals.c.closed)).where(book_totals.c.agent == key_query(agent))
+    closed = conn.execute(query).scalar_one()
+    return None if closed is None else int(closed)
 
 
 def forget_totals(conn: Connection, agent: str) -> None:

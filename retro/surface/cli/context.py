@@ -42,6 +42,7 @@ class CommandContext:
     json: bool = False
     quiet: bool = False
     verbose: bool = False
+    serves: bool = False
     code: int = 0
     _config: Config | None = None
     _store: Store | None = None
@@ -50,7 +51,7 @@ class CommandContext:
     def begin(self) -> None:
         """Forget an earlier call of this process."""
         self.config_path = self.db = self._config = self._store = None
-        self.json = self.quiet = self.verbose = False
+        self.json = self.quiet = self.verbose = self.serves = False
         self.code = 0
         self._books = {}
 
@@ -70,7 +71,7 @@ class CommandContext:
         if self._store is None:
             from retro.store.database import open_store
 
-            self._store = open_store(self.config.store.url)
+            self._store = open_store(self.config.store.url, kept=self.serves)
             if self._store.created:
                 self.say(f"created {self._store.path}")
         return self._store

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import socket
 from dataclasses import replace
 from http import HTTPStatus
@@ -59,6 +61,7 @@ PULSE: Final = "/-/pulse"
 
 _LIVE: Final = frozenset({"today", "service"})
 """Screens that are drawn anew when something comes in: nobody loses his place there."""
+_EXAMINATION: Final = "service"
 _OPENMETRICS: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 _READING: Final = frozenset({"GET", "HEAD"})
 _LIMITS: Final = Limits(target=8 << 10, body=64 << 10, of_one=32, served_of_one=4)
@@ -90,7 +93,9 @@ def door(
 def application(house: House, sessions: BrowserSessions, note: Callable[[str], None] | None = None) -> Router:
     """The routes: what is no file, link or health is a screen, read off the path as it was sent.
 
-    Every answer is drawn in a thread of its own, but for a link: that it opens once is decided in one place.
+    Every answer is drawn in a thread of its own, but for a link: that it opens once is decided in one place. Screens are
+    drawn one after the other: threads of one process would draw none of them sooner, and each would only read for longer,
+    while on SQLite no commit ends. The examination takes no turn, for it may wait for others, such as a mail server.
     """
     house = replace(house, examine=RecentFindings(house.examine))
 
@@ -105,10 +110,16 @@ def application(house: House, sessions: BrowserSessions, note: Callable[[str], N
     def hear(request: HttpRequest) -> Response:
         return reply(request, pulse.text())
 
-    def screen(request: HttpRequest) -> Response:
-        if request.method not in _READING:
-            return reply(request, status=HTTPStatus.METHOD_NOT_ALLOWED, headers={"allow": "GET, HEAD"})
-        return _screen(house, request, may_act=note is not None)
+    turn = asyncio.Semaphore()
+
+    async def screen(http: HttpRequest) -> Response:
+        if http.method not in _READING:
+            return reply(http, status=HTTPStatus.METHOD_NOT_ALLOWED, headers={"allow": "GET, HEAD"})
+        request = request_of(http.scope["raw_path"], http.scope["query_string"])
+        if request is None:
+            return _absent(http, HTTPStatus.NOT_FOUND, "There is no such screen.")
+        async with contextlib.nullcontext() if request.screen == _EXAMINATION else turn:
+            return await run_in_threadpool(_screen, house, http, request, may_act=note is not None)
 
     def measured(request: HttpRequest) -> Response:
         return _metrics(house, request)
@@ -165,11 +176,8 @@ def _static(request: HttpRequest) -> Response:
     return reply(request, file.content, file.type, kept=IMMUTABLE)
 
 
-def _screen(house: House, http: HttpRequest, *, may_act: bool) -> Response:
+def _screen(house: House, http: HttpRequest, request: Request, *, may_act: bool) -> Response:
     """A screen in the format its address asks for; what is not there says nothing of what was asked."""
-    request = request_of(http.scope["raw_path"], http.scope["query_string"])
-    if request is None:
-        return _absent(http, HTTPStatus.NOT_FOUND, "There is no such screen.")
     try:
         answered = answer(house, request)
     except UnknownError:

@@ -19,6 +19,7 @@ def house_of_call() -> House:
     from retro.surface.screens.house import House
 
     config_path, db = call.config_path, call.db
+    call.serves = True
 
     def clock() -> int:
         return time.time_ns() // 1000
