@@ -50,6 +50,8 @@ _KEPT: Final = 4
 _SNAPSHOT: Final = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 """How a server begins a transaction that reads: with its first word, for there are many short ones."""
 
+_SETTLED_NS: Final = 1_000_000_000
+
 _SMALLEST_PAGE: Final = 512
 
 _PERMISSION_DENIED, _TABLE_EXISTS, _LOCK_TIMEOUT = "42501", "42P07", "55P03"
@@ -88,6 +90,21 @@ class Store:
         """One read-only transaction that sees a single state of the database."""
         with self._transaction(writes=False) as conn:
             yield conn
+
+    def state(self, now: int) -> tuple[int, ...] | None:
+        """What is another after every commit, `now` (microseconds) known; None of a server, and of a file just written.
+
+        Two commits of one tick of the clock leave the same time behind: only a second after the last is it trusted.
+        """
+        if self.path is None:
+            return None
+        try:
+            file = self.path.stat()
+        except OSError:  # it is gone: whoever reads it will say so
+            return None
+        if now * 1000 - file.st_mtime_ns < _SETTLED_NS:
+            return None
+        return file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns
 
     def detached(self) -> Any:
         """A connection of the driver's own, for a library that speaks to the database itself; its user closes it."""

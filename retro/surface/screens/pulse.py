@@ -29,25 +29,18 @@ class Pulse:
         self._house, self._now = house, now
         self._lock = threading.Lock()
         self._read_at = float("-inf")
-        self._file: tuple[int, int] | None = None
+        self._state: tuple[int, ...] | None = None
         self._text = ""
 
     def text(self) -> str:
         """What was read less than two seconds ago, or is read now; of a file that nobody wrote to nothing is asked."""
         with self._lock:
             if self._now() - self._read_at >= _FRESH_S:
-                file = self._file_state()
-                if file is None or file != self._file:
-                    reading = pulse(self._house.store, self._house.clock())
+                now = self._house.clock()
+                state = self._house.store.state(now)
+                if state is None or state != self._state:
+                    reading = pulse(self._house.store, now)
                     wanted = f"({reading.wanting})" if reading.wanting else ""
-                    self._file, self._text = file, f"{reading.digest}\n{wanted}\n"
+                    self._state, self._text = state, f"{reading.digest}\n{wanted}\n"
                 self._read_at = self._now()
             return self._text
-
-    def _file_state(self) -> tuple[int, int] | None:
-        """When the database's file was last written, and its size; None of a server."""
-        path = self._house.store.path
-        if path is None:
-            return None
-        state = path.stat()
-        return state.st_mtime_ns, state.st_size

@@ -35,6 +35,7 @@ from retro.surface.screens.routes import FORMATS, request_of
 from retro.surface.screens.steps import KEYS
 from retro.surface.web.acts import ACT, act_address, asked, done
 from retro.surface.web.replies import IMMUTABLE, TYPES, reply, streamed
+from retro.surface.web.shelf import PageShelf
 from retro.surface.web.static import icon_address, script_addresses, static_file
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def application(house: House, sessions: BrowserSessions, note: Callable[[str], N
     def hear(request: HttpRequest) -> Response:
         return reply(request, pulse.text())
 
-    turn = asyncio.Semaphore()
+    turn, shelf = asyncio.Semaphore(), PageShelf(house)
 
     async def screen(http: HttpRequest) -> Response:
         if http.method not in _READING:
@@ -118,8 +119,10 @@ def application(house: House, sessions: BrowserSessions, note: Callable[[str], N
         request = request_of(http.scope["raw_path"], http.scope["query_string"])
         if request is None:
             return _absent(http, HTTPStatus.NOT_FOUND, "There is no such screen.")
+        if (page := shelf.page(shelf.place(request))) is not None:
+            return reply(http, page, TYPES[request.format])
         async with contextlib.nullcontext() if request.screen == _EXAMINATION else turn:
-            return await run_in_threadpool(_screen, house, http, request, may_act=note is not None)
+            return await run_in_threadpool(_screen, house, shelf, http, request, may_act=note is not None)
 
     def measured(request: HttpRequest) -> Response:
         return _metrics(house, request)
@@ -176,8 +179,11 @@ def _static(request: HttpRequest) -> Response:
     return reply(request, file.content, file.type, kept=IMMUTABLE)
 
 
-def _screen(house: House, http: HttpRequest, request: Request, *, may_act: bool) -> Response:
+def _screen(
+    house: House, shelf: PageShelf, http: HttpRequest, request: Request, *, may_act: bool
+) -> Response:
     """A screen in the format its address asks for; what is not there says nothing of what was asked."""
+    place = shelf.place(request)
     try:
         answered = answer(house, request)
     except UnknownError:
@@ -190,7 +196,9 @@ def _screen(house: House, http: HttpRequest, request: Request, *, may_act: bool)
         if answered.rows is None:
             return _absent(http, HTTPStatus.NOT_FOUND, "That is no list.")
         return streamed(http, _sheet(answered.rows), TYPES["csv"])
-    return reply(http, _drawn(house, answered, request, may_act=may_act), TYPES[request.format])
+    page = _drawn(house, answered, request, may_act=may_act)
+    shelf.keep(place, page)
+    return reply(http, page, TYPES[request.format])
 
 
 def _sheet(documents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
