@@ -121,7 +121,7 @@ def totals_of(conn: Connection, agent: str, since: date | None = None) -> list[D
     )
     if since is not None:
         query = query.where(c.day >= since.toordinal())
-    return [DayTotal._make(row) for row in conn.execute(query.order_by(c.day))]
+    return list(map(DayTotal._make, conn.execute(query.order_by(c.day)).all()))
 
 
 def closed_in_all(conn: Connection, agent: str) -> int | None:
