@@ -43,8 +43,8 @@ _PRAGMAS: Final = (
     "PRAGMA synchronous = FULL",
     "PRAGMA cache_size = -65536",  # 64 MiB: what an index of a million rows needs while it grows
 )
-_KEPT_PRAGMA: Final = "PRAGMA cache_size = -8192"
-_KEPT: Final = 4
+_POOL_PRAGMA: Final = "PRAGMA cache_size = -8192"
+_POOL: Final = 4
 """Connections to a file that are kept at most; each remembers the tables, and the pages that are read again and again."""
 
 _SNAPSHOT: Final = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -133,18 +133,18 @@ def open_store(
     location: str,
     *,
     create: bool = True,
-    kept: bool = False,
+    pool: bool = False,
     patience_s: float = _PATIENCE_S,
     components: Mapping[str, Sequence[Migration]] = COMPONENTS,
 ) -> Store:
     """Open the database at a path or URL and bring its tables up to date; `StoreError` says what stands in the way.
 
-    A SQLite file that is not there is made, with its directory, unless `create` is False. `kept`: connections to it are
+    A SQLite file that is not there is made, with its directory, unless `create` is False. `pool`: connections to it are
     used again, by a process that answers many short questions and starts none of its own.
     """
     url = _url_of(location)
     if url.drivername == "sqlite":
-        store = _open_sqlite(url.database or "", patience_s, create=create, kept=kept)
+        store = _open_sqlite(url.database or "", patience_s, create=create, pool=pool)
     else:
         store = _open_postgresql(url, patience_s)
     try:
@@ -196,7 +196,7 @@ def _url_of(location: str) -> URL:
 # SQLite
 
 
-def _open_sqlite(location: str, patience_s: float, *, create: bool, kept: bool) -> Store:
+def _open_sqlite(location: str, patience_s: float, *, create: bool, pool: bool) -> Store:
     if location in {"", ":memory:"}:
         raise StoreError("a database needs a path: the store lives in a file")
     path = Path(location).expanduser().absolute()
@@ -215,16 +215,16 @@ def _open_sqlite(location: str, patience_s: float, *, create: bool, kept: bool) 
             check_same_thread=False,
         )
         try:
-            for pragma in (*_PRAGMAS, _KEPT_PRAGMA) if kept else _PRAGMAS:
+            for pragma in (*_PRAGMAS, _POOL_PRAGMA) if pool else _PRAGMAS:
                 conn.execute(pragma)
         except sqlite3.Error:
             conn.close()
             raise
         return conn
 
-    if kept:
+    if pool:
         engine = create_engine(
-            "sqlite://", creator=connect, poolclass=QueuePool, pool_size=_KEPT, max_overflow=-1
+            "sqlite://", creator=connect, poolclass=QueuePool, pool_size=_POOL, max_overflow=-1
         )
         _watch_file(engine, path)
     else:

@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from retro.errors import StoreError
+from retro.periods import SECOND
 from retro.store import schema as tables
 from retro.store.database import Store, open_store
 from retro.store.facts import events as facts
@@ -195,3 +196,50 @@ def test_a_strangers_memory_package_is_named_in_one_sentence(tmp_path: Path) -> 
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert run.stdout.startswith("StoreError another package named `memory`")
+
+
+# connections in a pool, and whether a file was written to
+
+
+def test_a_file_put_in_place_of_another_is_read_from_then_on(tmp_path: Path) -> None:
+    path, other = tmp_path / "mirror.db", tmp_path / "other.db"
+    store = open_store(str(path), pool=True)
+    shutil.copy(path, other)
+    note(store, "ada")
+    assert names(store) == ["ada"]
+    other.replace(path)
+    assert names(store) == []
+    path.unlink()
+    with pytest.raises(StoreError, match="cannot be opened"):
+        names(store)
+    assert not path.exists()
+    store.close()
+
+
+def test_a_connection_that_was_read_with_may_write_and_the_other_way_round(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "mirror.db"), pool=True)
+    for name in ("ada", "ben"):
+        note(store, name)
+        with pytest.raises(StoreError, match="cannot be written"), store.read() as conn:
+            conn.execute(tables.agents.delete())
+    assert names(store) == ["ada", "ben"]
+    store.close()
+
+
+def test_a_commit_changes_the_state_and_a_reading_does_not(tmp_path: Path) -> None:
+    path = tmp_path / "mirror.db"
+    store = open_store(str(path))
+
+    def state_later() -> object:
+        return store.state(path.stat().st_mtime_ns // 1000 + 2 * SECOND)
+
+    before = state_later()
+    assert before is not None
+    assert names(store) == []
+    assert state_later() == before
+    note(store, "ada")
+    assert state_later() not in (before, None)
+    assert store.state(path.stat().st_mtime_ns // 1000) is None
+    path.unlink()
+    assert store.state(0) is None
+    store.close()

@@ -61,10 +61,10 @@ def _traded(store: Store, agent: str) -> dict[str, bool]:
     place = None
     while True:
         with store.read() as conn:
-            part, place = pages.holdings_after(conn, agent, place, _ROWS)
-        for holding in part:
-            if holding.kind in {"spot", "perp"}:
-                traded[holding.instrument] = traded.get(holding.instrument, False) or holding.open
+            part, place = pages.assets_after(conn, agent, place, _ROWS)
+        for asset in part:
+            if asset.kind in {"spot", "perp"}:
+                traded[asset.instrument] = traded.get(asset.instrument, False) or asset.open
         if place is None:
             return traded
 

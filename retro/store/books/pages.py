@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from retro.store.conditions import ColumnCondition, Selection
 
 __all__ = [
-    "Holding",
     "Place",
+    "PositionAsset",
+    "assets_after",
     "count_lives",
     "count_positions",
-    "holdings_after",
     "place_of",
     "position_at",
     "positions_after",
@@ -55,7 +55,7 @@ class Place(NamedTuple):
     position: str
 
 
-class Holding(NamedTuple):
+class PositionAsset(NamedTuple):
     """What some position is in, and whether it is still open."""
 
     kind: str
@@ -92,9 +92,9 @@ def positions_after(
     return list(conn.execute(ordered.limit(limit)))
 
 
-def holdings_after(
+def assets_after(
     conn: Connection, agent: str, place: Place | None, limit: int
-) -> tuple[set[Holding], Place | None]:
+) -> tuple[set[PositionAsset], Place | None]:
     """What the `limit` positions that follow a place (None: from the start) are in, each once; and where to go on."""
     c = book_positions.c
     order, clauses = tuple_(c.opened_at, c.position), [c.agent == key_query(agent)]
@@ -105,7 +105,7 @@ def holdings_after(
     if last is not None:
         clauses.append(order <= tuple_(*map(literal, last)))
     rows = conn.execute(select(c.kind, c.instrument, c.closed_at.is_(None)).where(*clauses).distinct())
-    return {Holding(kind, name, bool(is_open)) for kind, name, is_open in rows}, last and Place(*last)
+    return {PositionAsset(kind, name, bool(is_open)) for kind, name, is_open in rows}, last and Place(*last)
 
 
 def _selected(conn: Connection, agent: str, selection: Selection) -> list[ColumnElement[bool]]:

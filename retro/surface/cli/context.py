@@ -71,7 +71,7 @@ class CommandContext:
         if self._store is None:
             from retro.store.database import open_store
 
-            self._store = open_store(self.config.store.url, kept=self.serves)
+            self._store = open_store(self.config.store.url, pool=self.serves)
             if self._store.created:
                 self.say(f"created {self._store.path}")
         return self._store

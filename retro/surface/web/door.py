@@ -34,8 +34,8 @@ from retro.surface.screens.pulse import Pulse
 from retro.surface.screens.routes import FORMATS, request_of
 from retro.surface.screens.steps import KEYS
 from retro.surface.web.acts import ACT, act_address, asked, done
+from retro.surface.web.cache import PageCache
 from retro.surface.web.replies import IMMUTABLE, TYPES, reply, streamed
-from retro.surface.web.shelf import PageShelf
 from retro.surface.web.static import icon_address, script_addresses, static_file
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def application(house: House, sessions: BrowserSessions, note: Callable[[str], N
     def hear(request: HttpRequest) -> Response:
         return reply(request, pulse.text())
 
-    turn, shelf = asyncio.Semaphore(), PageShelf(house)
+    turn, cache = asyncio.Semaphore(), PageCache(house)
 
     async def screen(http: HttpRequest) -> Response:
         if http.method not in _READING:
@@ -119,10 +119,10 @@ def application(house: House, sessions: BrowserSessions, note: Callable[[str], N
         request = request_of(http.scope["raw_path"], http.scope["query_string"])
         if request is None:
             return _absent(http, HTTPStatus.NOT_FOUND, "There is no such screen.")
-        if (page := shelf.page(shelf.place(request))) is not None:
+        if (page := cache.page(cache.place(request))) is not None:
             return reply(http, page, TYPES[request.format])
         async with contextlib.nullcontext() if request.screen == _EXAMINATION else turn:
-            return await run_in_threadpool(_screen, house, shelf, http, request, may_act=note is not None)
+            return await run_in_threadpool(_screen, house, cache, http, request, may_act=note is not None)
 
     def measured(request: HttpRequest) -> Response:
         return _metrics(house, request)
@@ -180,10 +180,10 @@ def _static(request: HttpRequest) -> Response:
 
 
 def _screen(
-    house: House, shelf: PageShelf, http: HttpRequest, request: Request, *, may_act: bool
+    house: House, cache: PageCache, http: HttpRequest, request: Request, *, may_act: bool
 ) -> Response:
     """A screen in the format its address asks for; what is not there says nothing of what was asked."""
-    place = shelf.place(request)
+    place = cache.place(request)
     try:
         answered = answer(house, request)
     except UnknownError:
@@ -197,7 +197,7 @@ def _screen(
             return _absent(http, HTTPStatus.NOT_FOUND, "That is no list.")
         return streamed(http, _sheet(answered.rows), TYPES["csv"])
     page = _drawn(house, answered, request, may_act=may_act)
-    shelf.keep(place, page)
+    cache.keep(place, page)
     return reply(http, page, TYPES[request.format])
 
 

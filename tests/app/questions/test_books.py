@@ -1,4 +1,4 @@
-"""What is told of a book without reading its rows: how many there are, and what they are in, part by part."""
+"""What is parts of a book without reading its rows: how many there are, and what they are in, part by part."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def test_the_parts_of_a_book_hold_what_the_whole_holds(conn: Connection, limit: 
         (row.kind, row.instrument, row.closed_at is None)
         for row in positions(conn, AGENT, opened_before=FOREVER)
     }
-    told: set[pages.Holding] = set()
-    part, place = pages.holdings_after(conn, AGENT, None, limit)
+    parts: set[pages.PositionAsset] = set()
+    part, place = pages.assets_after(conn, AGENT, None, limit)
     while place is not None:
-        told |= part
+        parts |= part
         assert 0 < len(part) <= limit
-        part, place = pages.holdings_after(conn, AGENT, place, limit)
-    assert told | part == whole
+        part, place = pages.assets_after(conn, AGENT, place, limit)
+    assert parts | part == whole
     assert len(whole) > 1
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from retro.surface.screens.house import House
     from retro.surface.screens.routes import Request
 
-__all__ = ["PagePlace", "PageShelf"]
+__all__ = ["PageCache", "PagePlace"]
 
 _LASTING: Final = frozenset({"r", "p", "diff"})
 """Screens that are of what is stored and of the day, and of nothing else."""
@@ -27,7 +27,7 @@ class PagePlace(NamedTuple):
     state: Hashable
 
 
-class PageShelf:
+class PageCache:
     """The last pages of screens that last. Of a server's database it holds nothing: nobody tells it of a commit there."""
 
     def __init__(self, house: House, *, pages: int = _PAGES) -> None:
