@@ -8,3 +8,6 @@ DEFINITIONS = 6
 It is in the fingerprint of the settled book, so that an upgraded database settles again by itself, and in each report's
 provenance, so that a revision can say that it follows other definitions than the one before.
 """
+
+EDITION = f"{__version__}, definitions {DEFINITIONS}"
+"""What two computers must have in common for their figures to be the same."""

@@ -131,7 +131,8 @@ def main() -> None:
     options.add_argument("--dask", action="store_true")
     arguments = options.parse_args()
     names = [f"agent-{number}" for number in range(arguments.agents)]
-    vars(units).update(UNIT=10)  # many, so that some are still to be computed whenever their computers die
+    # twenty or more, so that some are still to be computed whenever their computers die
+    vars(units).update(UNIT=max(1, len(names) // 20))
     with tempfile.TemporaryDirectory() as place:
         folder, began = Path(place), time.monotonic()
         twin = world_of(folder / "service", names)

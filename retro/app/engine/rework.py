@@ -27,6 +27,7 @@ from retro.store.facts import agents
 from retro.store.jobs import claims, reviews
 from retro.store.locks import lock_agents
 from retro.store.rework import ReworkUnit, facts_stamp, open_units, reviews_done_since, strike_out
+from retro.version import EDITION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -92,8 +93,13 @@ class ReworkSummary:
 # computing: in any process of any machine that reaches the database
 
 
-def compute(config: Config, unit: ReworkUnit) -> list[AgentRework]:
-    """The reviews of a unit's agents as they would be made now, where they differ; writes no review."""
+def compute(config: Config, unit: ReworkUnit, edition: str) -> list[AgentRework]:
+    """The reviews of a unit's agents as they would be made now, where they differ; writes no review.
+
+    `RetroError` where it is asked for by another `edition` of this package, whose figures need not be ours.
+    """
+    if edition != EDITION:
+        raise RetroError(f"a computer has version {EDITION}, not {edition}")
     store = open_store(config.store.url)
     settings_for = settings_reader(config)
     try:
@@ -208,11 +214,11 @@ def rework(
         while (waiting or running) and not bench.stopping():
             while waiting and len(running) < at_once:
                 unit, tries = waiting.popleft()
-                running[executor.submit(compute, bench.config, unit)] = (unit, tries)
+                running[executor.submit(compute, bench.config, unit, EDITION)] = (unit, tries)
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 unit, tries = running.pop(future)
                 changed = []
-                for work in future.result():
+                for work in _answer(future):
                     if _is_stored(bench, work, summary):
                         left -= 1
                     else:
@@ -232,6 +238,16 @@ def rework(
         for future in running:
             future.cancel()
     return summary
+
+
+def _answer(future: Future[list[AgentRework]]) -> list[AgentRework]:
+    """What a unit came to; an executor has errors of its own for computers that die, and they end it like those we know."""
+    try:
+        return future.result()
+    except (RetroError, BrokenExecutor, CancelledError):
+        raise
+    except Exception as error:
+        raise BrokenExecutor(f"{type(error).__name__}: {error}") from error
 
 
 def _is_stored(bench: WorkContext, work: AgentRework, summary: ReworkSummary) -> bool:

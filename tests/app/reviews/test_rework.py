@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from retro.store.database import Store, open_store
 from retro.store.jobs import interventions
 from retro.store.jobs.tables import documents, reviews
 from retro.store.rework import enlist, open_units
+from retro.version import EDITION
 from tests.worlds.commands import Retro, retro, round_trip
 from tests.worlds.places import ROOT
 from tests.worlds.service_world import MONDAY, World, life, trade
@@ -42,7 +44,7 @@ class Here(Executor):
     def submit(self, work: Any, /, *given: Any, **named: Any) -> Future[Any]:
         future: Future[Any] = Future()
         future.set_result(work(*given, **named))
-        self.before(given[-1])
+        self.before(given[1])
         return future
 
 
@@ -109,8 +111,6 @@ def test_f13_it_writes_what_the_service_would_write_and_no_more(
 
 
 def open_other(folder: Path) -> Any:
-    from contextlib import closing
-
     return closing(open_store(str(folder / "other.db")))
 
 
@@ -183,13 +183,30 @@ def test_f13_computers_that_die_cost_no_more_than_their_units(world: World) -> N
             future.set_running_or_notify_cancel()
             return future
 
+    class Lost(Here):
+        def submit(self, work: Any, /, *given: Any, **named: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.set_exception(OSError("all workers that it was given to have died"))
+            return future
+
     written_down(world)
     before = texts(world)
-    for computers in (Dying(), Gone()):
+    for computers in (Dying(), Gone(), Lost()):
         with pytest.raises(RetroError, match="goes on with 3 agents"):
             work(world, computers)
         assert (texts(world), len(left(world))) == (before, 3)
     assert work(world).revised == 3
+
+
+def test_f13_a_computer_of_another_version_computes_nothing(world: World) -> None:
+    class Older(Here):
+        def submit(self, work: Any, /, *given: Any, **named: Any) -> Future[Any]:
+            return super().submit(work, *given[:2], "0.0.9, definitions 1")
+
+    written_down(world)
+    with pytest.raises(RetroError, match=r"not 0\.0\.9, definitions 1"):
+        work(world, Older())
+    assert len(left(world)) == 3
 
 
 def test_f13_an_undone_commit_leaves_nothing_in_the_ledger(world: World) -> None:
@@ -197,7 +214,7 @@ def test_f13_an_undone_commit_leaves_nothing_in_the_ledger(world: World) -> None
     written_down(world, "ada")
     with world.store.read() as conn:
         (unit,) = open_units(conn)
-    (result,) = compute(world.bench().config, unit)
+    (result,) = compute(world.bench().config, unit, EDITION)
     assert len(result.moved) == 1
     assert texts(world) == before
 
@@ -256,6 +273,11 @@ def test_what_it_cannot_do_is_one_sentence(told: Retro, monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "distributed", None)
     answer = told("rework", "--executor", "dask:tcp://localhost:1")
     assert (answer.code, "pip install distributed" in answer.err) == (1, True)
-    answer = told("rework", "--since", "2026-01-01")  # the calls above have written down what is to be done
+    assert told("rework", "--abandon").out == "0 agents are left as they are\n", (
+        "what is refused begins nothing"
+    )
+    with closing(open_store("memory_data/retro.db")) as store, store.write() as conn:
+        enlist(conn, ["ada"], 0, 0)
+    answer = told("rework", "--since", "2026-01-01")
     assert (answer.code, "a rework of 1 agents is not finished" in answer.err) == (2, True)
     assert told("rework", "--abandon").out == "1 agents are left as they are\n"

@@ -56,10 +56,11 @@ def rework(
         _abandon()
         return
     chosen = None if agents is None else _names(agents)
-    _write_down(chosen, None if since is None else instant(since, "--since"))
+    after = None if since is None else instant(since, "--since")
     owner = f"rework:{os.getpid()}:{time.time_ns()}"
     bench = bench_of(call.store, call.config, os.environ, clock=clock, owner=owner, host=os.uname().nodename)
     with computers(executor) as (pool, at_once):
+        _write_down(chosen, after)  # where nobody computes there is nothing to go on with
         _tell(work_off(bench, pool, at_once, _Progress()))
 
 
