@@ -1,11 +1,12 @@
 """Reviews a second of a fleet, beside what other engines do with nothing at the same durability, in one run.
 
-    python -m benchmarks.fleet [--workers 1,2,4,8] [--sleep-ms 40] [--seconds 15] [--peer procrastinate] [--peer dbos]
+    python -m benchmarks.fleet [--workers 1,2,4,8] [--sleep-ms 40] [--seconds 15] [--peer procrastinate|dbos|celery|none]
 
 A PostgreSQL of its own with fsync and synchronous_commit on. Workers are processes. A review sleeps for as long as it was
 measured to take and is finished by the ledger's own step, so that what is measured is the coordination: knocks, claims,
 fences, commits. `efficiency` is reviews a second beside as many times one worker's (bar: 85 % at 8, research F10); `CPU`
-is a review's, the workers' own and PostgreSQL's. A peer does as many jobs that do nothing but leave a row.
+is a review's, the workers' own and PostgreSQL's. A peer does jobs that do nothing but leave a row, beside reviews of ours
+that take no time: Procrastinate, DBOS and Celery, those of them that are installed, unless `--peer` names some (or none).
 """
 
 from __future__ import annotations
@@ -35,12 +36,14 @@ from tests.store.crowd import grow
 from tests.worlds.service_world import Recorder, World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 NOW = parse_instant("2026-06-01T02:00:00Z")
 BAR = 0.85
 AGENTS = 8192
 WARM_S = 3.0
+PEER_WORKERS = 4
+DURABLE = ("server_version", "fsync", "synchronous_commit", "full_page_writes")
 
 
 # one worker
@@ -167,21 +170,32 @@ def fleet(server: Server, store: Store, workers: int, sleep_s: float, seconds: f
     try:
         while done(store) < 5 * workers:
             time.sleep(0.1)
-        time.sleep(WARM_S)
-        first, began = done(store), time.monotonic()
-        before = (spent_s(processes), server_cpu_s(server), machine_cpu_s())
-        lock_waits = samples = 0
-        while time.monotonic() - began < seconds:
-            time.sleep(0.25)
-            waiting, busy = waits(store)
-            lock_waits, samples = lock_waits + waiting, samples + busy
-        after = (spent_s(processes), server_cpu_s(server), machine_cpu_s())
-        number, took = done(store) - first, time.monotonic() - began
+        return observed(server, store, processes, lambda: done(store), seconds)
     finally:
         for process in processes:
             process.kill()
         for process in processes:
             process.wait()
+
+
+def observed(
+    server: Server,
+    store: Store,
+    processes: list[subprocess.Popen[bytes]],
+    count: Callable[[], int],
+    seconds: float,
+) -> Run:
+    """What processes that are at work do in so many seconds, by what `count` says is done."""
+    time.sleep(WARM_S)
+    first, began = count(), time.monotonic()
+    before = (spent_s(processes), server_cpu_s(server), machine_cpu_s())
+    lock_waits = samples = 0
+    while time.monotonic() - began < seconds:
+        time.sleep(0.25)
+        waiting, busy = waits(store)
+        lock_waits, samples = lock_waits + waiting, samples + busy
+    after = (spent_s(processes), server_cpu_s(server), machine_cpu_s())
+    number, took = count() - first, time.monotonic() - began
     cores = os.cpu_count() or 1
     own, theirs, whole = (late - early for early, late in zip(before, after, strict=True))
     others = max(0.0, whole - own - theirs) / took
@@ -242,7 +256,7 @@ def main() -> None:
     options.add_argument("--workers", default="1,2,4,8")
     options.add_argument("--sleep-ms", type=float, default=40.0)
     options.add_argument("--seconds", type=float, default=15.0)
-    options.add_argument("--peer", action="append", default=[], choices=engines.PEERS)
+    options.add_argument("--peer", action="append", choices=[*engines.PEERS, "none"])
     options.add_argument("--as-worker", nargs=3, help=argparse.SUPPRESS)
     arguments = options.parse_args()
     if arguments.as_worker:
@@ -250,6 +264,38 @@ def main() -> None:
         as_worker(url, Path(place), float(sleep_s))
     else:
         sys.exit(not measure(arguments))
+
+
+def compare(place: Server, store: Store, peers: list[str], seconds: float) -> None:
+    """Print what four workers of ours and of each peer do with nothing, on the same server, one after another."""
+    with psycopg.connect(place.url) as conn:
+        settings = {name: conn.execute(f"SHOW {name}").fetchone() for name in DURABLE}
+    print(
+        ", ".join(f"{name} {row[0] if row else '?'}" for name, row in settings.items())
+        + f"; {PEER_WORKERS} workers each"
+    )
+    told(
+        "retro",
+        fleet(place, store, PEER_WORKERS, 0.0, seconds),
+        "done once, in the commit that checks the fence",
+    )
+    with psycopg.connect(place.url, autocommit=True) as conn:
+        for name in peers:
+            try:
+                with engines.at_work(name, place.url, PEER_WORKERS) as processes:
+                    run = observed(place, store, processes, lambda: engines.count(conn), seconds)
+            except engines.PeerMissing as missing:
+                print(f"{name:14}{missing}", flush=True)
+            else:
+                told(name, run, engines.PROMISES[name])
+
+
+def told(name: str, run: Run, promise: str) -> None:
+    print(
+        f"{name:14}{run.rate:7.1f}/s  CPU {run.cpu_ms:5.1f} + {run.server_ms:4.1f} ms each"
+        f"  {run.share:4.0%} of the machine ours  {promise}",
+        flush=True,
+    )
 
 
 def measure(arguments: argparse.Namespace) -> bool:
@@ -272,16 +318,9 @@ def measure(arguments: argparse.Namespace) -> bool:
                 f"  {run.share:4.0%} of the machine ours",
                 flush=True,
             )
-        if arguments.peer:
-            run = fleet(place, store, 4, 0.0, arguments.seconds)
-            print(f"retro, reviews of no length, 4 workers  {run.rate:7.1f}/s", flush=True)
-        for name in arguments.peer:
-            rate = engines.rate_of(name, place.url, 4, arguments.seconds)
-            print(
-                f"{name} no-op, 4 workers  "
-                + ("not installed, or it failed" if rate is None else f"{rate:7.1f}/s"),
-                flush=True,
-            )
+        peers = [name for name in arguments.peer or engines.PEERS if name != "none"]
+        if peers:
+            compare(place, store, peers, arguments.seconds)
         store.close()
     return passed
 
