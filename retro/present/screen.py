@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import date
 from functools import cache
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -25,6 +26,7 @@ __all__ = [
     "FilterForm",
     "InstantForm",
     "KeyHelp",
+    "QuestionForm",
     "ScreenFrame",
     "ScreenPlace",
     "ScreenStep",
@@ -38,6 +40,7 @@ STYLE_PREFIX: Final = "/-/s/"
 """Where the style lies: its name holds a digest of it, so that it never changes under its address."""
 _PAGES: Final = "retro.present.page."
 """Where the blocks are: a reference keeps its name as it is, and what a chart draws is clean already."""
+_EPOCH: Final = date(1970, 1, 1).toordinal()
 _STYLES: Final = ("page.css", "screen.css")
 
 
@@ -67,12 +70,31 @@ class KeyHelp(NamedTuple):
 
 
 class FilterForm(NamedTuple):
-    """What a list is narrowed to and ordered by, and the orders there are; `others` are filters that stay."""
+    """What a list is narrowed to and ordered by, and the orders there are; `others` are filters that stay.
+
+    `words` are the conditions of the text, each with the address of the list without it; `example` shows how one is typed.
+    """
 
     text: str
     sort: str
     sorts: tuple[str, ...]
     others: tuple[tuple[str, str], ...] = ()
+    words: tuple[tuple[str, str], ...] = ()
+    example: str = ""
+
+
+class QuestionForm(NamedTuple):
+    """A text that a screen is asked with: the address that answers, the text's name, what it is, the word on the button.
+
+    `example` shows how one is typed.
+    """
+
+    address: str
+    name: str
+    label: str
+    button: str
+    text: str = ""
+    example: str = ""
 
 
 class InstantForm(NamedTuple):
@@ -87,6 +109,11 @@ class InstantForm(NamedTuple):
     instant: str
     sentence: str
     others: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def date(self) -> str:
+        """The day that is looked at, ISO 8601."""
+        return date.fromordinal(_EPOCH + self.day).isoformat()
 
 
 class ActForm(NamedTuple):
@@ -104,7 +131,7 @@ class ScreenFrame:
 
     `earlier` and `later` lead through a long list; `forms` are addresses of the same figures, by the name of their format.
     `scripts` and `icon` are addresses of files of ours. `steps` are ways on by one key, `keys` says what each key does;
-    `filters`, `past` and `act` are its forms, `acts` leads to what an owner may do;
+    `filters`, `question`, `past` and `act` are its forms, `acts` leads to what an owner may do;
     a `live` screen is drawn anew when something has come in, any other only says so. `beside`: other lives can be laid over what it shows;
     `explains` is the review whose figures the page shows: each leads to where it comes from.
     """
@@ -122,6 +149,7 @@ class ScreenFrame:
     live: bool = False
     beside: bool = False
     filters: FilterForm | None = None
+    question: QuestionForm | None = None
     past: InstantForm | None = None
     explains: str = ""
     act: ActForm | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import fsum
 from typing import TYPE_CHECKING
 
 from retro.app.questions.bounds import ListPart, part_of
@@ -10,7 +11,9 @@ from retro.app.settlement.book import SettledBook, listed_rows, row_at
 from retro.app.settlement.settle import settled_book
 from retro.errors import UnknownError
 from retro.report.overviews import PositionOverview
+from retro.report.today import ClosedMoney
 from retro.store.books import pages
+from retro.store.books.totals import totals_of
 from retro.store.conditions import EVERY_ROW
 from retro.store.life import LifeReader
 
@@ -22,7 +25,15 @@ if TYPE_CHECKING:
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
 
-__all__ = ["book_part", "count_positions", "overview_of", "positions", "stored_position", "stored_positions"]
+__all__ = [
+    "book_part",
+    "closed_money",
+    "count_positions",
+    "overview_of",
+    "positions",
+    "stored_position",
+    "stored_positions",
+]
 
 
 def positions(
@@ -80,6 +91,33 @@ def count_positions(store: Store, agent: Agent, selection: Selection = EVERY_ROW
     """How many positions the agent's book holds, or of those how many are selected."""
     with store.read() as conn:
         return pages.count_positions(conn, agent.name, selection)
+
+
+def closed_money(store: Store, agent: Agent, currency: str, selection: Selection = EVERY_ROW) -> ClosedMoney:
+    """What the agent's closed positions made, or those of them that are selected, as the book has them now.
+
+    `counted` are those with a result that is believed; without any there is no sum. Of all of them the days are added up
+    that settling keeps; sums are exact before they are rounded.
+    """
+    with store.read() as conn:
+        if selection == EVERY_ROW:
+            days = totals_of(conn, agent.name)
+            closed, counted = sum(day.closed for day in days), sum(day.counted for day in days)
+            made, against = [day.pnl for day in days], [day.vs_inaction for day in days]
+        else:
+            rows = pages.results_of(conn, agent.name, selection)
+            made = [pnl for pnl, _ in rows if pnl is not None]
+            against = [gap for _, gap in rows if gap is not None]
+            closed, counted = len(rows), len(made)
+    absent = {"pnl": "none of them has a result that is believed", "against_nothing": "none of them has one"}
+    return ClosedMoney(
+        currency=currency,
+        closed=closed,
+        counted=counted,
+        pnl=fsum(made) if counted else None,
+        against_nothing=fsum(against) if counted and against else None,
+        reasons={name: why for name, why in absent.items() if not counted or (name != "pnl" and not against)},
+    )
 
 
 def overview_of(row: PositionSummary, agent: str) -> PositionOverview:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from retro.present.page.diagrams import Diagrams
 
@@ -47,6 +47,10 @@ __all__ = [
     "page_of_blocks",
     "tone_of",
 ]
+
+_FEW: Final = 4
+_SHORT: Final = 20
+"""Columns that a narrow page has room for, and letters of a text beside others."""
 
 Tone = Literal["plain", "up", "down", "warn", "faint", "strong"]
 
@@ -123,6 +127,14 @@ class Table:
     rows: tuple[TableRow, ...]
     omitted: int = 0
     note: str = ""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a narrow page has no room for it: of many columns, or of long texts beside others."""
+        number = len(self.columns)
+        return number > _FEW or (
+            number > 2 and any(len(cell.text) > _SHORT for row in self.rows for cell in row.cells[1:])
+        )
 
     @classmethod
     def of(cls, columns: Iterable[Column], rows: Iterable[Iterable[Cell]], note: str = "") -> Table:

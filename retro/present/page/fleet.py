@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from retro.figures import count, day_text, money_of, percent
+from retro.figures import DASH, count, day_text, money_of, percent
 from retro.present.page.blocks import (
     Cell,
     Column,
@@ -19,7 +19,7 @@ from retro.present.page.blocks import (
 )
 from retro.present.page.labels import short_name
 from retro.present.page.report import result_text
-from retro.present.references import AgentReference
+from retro.present.references import AgentReference, ReviewReference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,7 +135,7 @@ def _wishes(report: FleetReport) -> Section | None:
     rows = tuple(
         TableRow(
             (
-                Cell(short_name(row.agent) if i == 0 else "", "strong"),
+                Cell(short_name(row.agent) if i == 0 else "", "strong", AgentReference(row.agent)),
                 Cell(wish.text, _TONES.get(wish.kind, "plain")),
             )
         )
@@ -170,7 +170,7 @@ def _week_rows(rows: Sequence[AgentWeek], money: dict[str, MoneyStyle]) -> tuple
 
 
 def _week_row(row: AgentWeek, money: MoneyStyle) -> TableRow:
-    mover = "" if row.mover is None else f"{short_name(row.mover)} {money.signed(row.mover_pnl)}"
+    mover = DASH if row.mover is None else f"{short_name(row.mover)} {money.signed(row.mover_pnl)}"
     return TableRow(
         (
             Cell(short_name(row.agent), "strong", AgentReference(row.agent)),
@@ -211,7 +211,7 @@ def _corrections(report: FleetReport, money: dict[str, MoneyStyle]) -> Section |
         rows.append(
             TableRow(
                 (
-                    Cell(entry.review, "strong"),
+                    Cell(entry.review, "strong", ReviewReference(entry.review)),
                     Cell(f"{entry.revision}"),
                     Cell(style.change(entry.before)),
                     Cell(style.change(entry.pnl), tone_of(entry.pnl)),

@@ -70,7 +70,7 @@ def benchmark_figure(report: RetrospectiveReport, money: MoneyStyle) -> Figure |
     if split.beta is not None and split.beta_interval is not None:
         low, high = split.beta_interval
         note += f"; beta {ratio(split.beta)}, 95 % {interval(low, high)}"
-    return Figure(label, money.signed(split.selection), note, tone_of(split.selection))
+    return Figure(label, money.change(split.selection), note, tone_of(split.selection))
 
 
 def _change(share: float | None) -> str:

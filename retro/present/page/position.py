@@ -26,9 +26,11 @@ from retro.present.page.groups import instrument_label
 from retro.present.page.labels import FLAGS, attribution_bars, figure_name, reason_text, short_name
 from retro.present.page.report import result_text
 from retro.present.page.twins import twins_section
+from retro.present.references import RuleReference, RulesReference
 
 if TYPE_CHECKING:
     from retro.figures import MoneyStyle
+    from retro.present.references import Reference
     from retro.report import Checkpoint, EntryPrediction, PositionRetrospective
     from retro.report.evaluators.luck import TwinSpread
 
@@ -75,7 +77,7 @@ def _headline(p: PositionRetrospective, money: MoneyStyle) -> Headline:
     for label, cites in (("Entry cites", p.cites.entry), ("Exit cites", p.cites.exit)):
         if cites:
             remainder = f" and {len(cites) - _SHOWN} more" if len(cites) > _SHOWN else ""
-            facts.append(Figure(label, ", ".join(cites[:_SHOWN]) + remainder))
+            facts.append(Figure(label, ", ".join(cites[:_SHOWN]) + remainder, ref=_cited(p.agent, cites)))
     if p.entry_predictions:
         right = sum(prediction.hit is True for prediction in p.entry_predictions)
         judged = sum(prediction.hit is not None for prediction in p.entry_predictions)
@@ -97,6 +99,11 @@ def _headline(p: PositionRetrospective, money: MoneyStyle) -> Headline:
         facts=tuple(facts),
         alarms=flags,
     )
+
+
+def _cited(agent: str, cites: list[str]) -> Reference:
+    """What was cited: the one rule, or all of the agent's."""
+    return RuleReference(agent, cites[0]) if len(cites) == 1 else RulesReference(agent)
 
 
 def _why(p: PositionRetrospective, money: MoneyStyle) -> str:

@@ -23,11 +23,12 @@ __all__ = ["Change", "changes"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A figure as it was and as it is; a dash where it was or is absent."""
+    """A figure as it was and as it is; a dash where it was or is absent. `position`: it is the result of that one."""
 
     label: str
     before: str
     after: str
+    position: str | None = None
 
 
 def changes(before: Document, after: Document, currency: str = "") -> tuple[Change, ...]:
@@ -126,7 +127,7 @@ def _positions(
         {*was, *now}, key=lambda name: (-abs((pnl(now, name) or 0.0) - (pnl(was, name) or 0.0)), name)
     )
     for name in names:
-        yield Change(name, money.signed(pnl(was, name)), money.signed(pnl(now, name)))
+        yield Change(name, money.signed(pnl(was, name)), money.signed(pnl(now, name)), name)
 
 
 def _yes(value: bool) -> str:

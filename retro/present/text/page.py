@@ -63,13 +63,15 @@ def _headline(head: Headline, width: int) -> list[Line]:
     lines: list[Line] = [
         line((text, "strong")) for text in wrap(f"{head.kicker.upper()}: {head.title}", width)
     ]
-    lines += [line((text, "faint")) for text in wrap(head.subtitle, width)]
+    if head.subtitle:
+        lines += [line((text, "faint")) for text in wrap(head.subtitle, width)]
     lines.append(())
     lines += [line(_INDENT, (text, head.tone)) for text in wrap(f"{mark}{head.result}", width - 2)]
-    lines += [line(_INDENT, text) for text in wrap(head.why, width - 2)]
+    if head.why:
+        lines += [line(_INDENT, text) for text in wrap(head.why, width - 2)]
     for alarm in head.alarms:
         lines += [line(_INDENT, (text, "warn")) for text in wrap(f"! {alarm}", width - 2)]
-    return [*lines, (), *_facts(head.facts, width)]
+    return [*lines, (), *_facts(head.facts, width)] if head.facts else lines
 
 
 def _section(section: Section, width: int) -> list[Line]:

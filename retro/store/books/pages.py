@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import BigInteger, ColumnElement, Text, and_, case, cast, func, literal, or_, select, tuple_
 
-from retro.store.books.positions import book_positions
+from retro.store.books.positions import book_positions, is_counted
 from retro.store.books.totals import closed_in_all
 from retro.store.conditions import EVERY_ROW, clauses_of
 from retro.store.facts.agents import key_query
@@ -32,6 +32,7 @@ __all__ = [
     "place_of",
     "position_at",
     "positions_after",
+    "results_of",
 ]
 
 _WORDS: Final = ("position", "instrument", "strategy", "kind", "side")
@@ -205,6 +206,18 @@ def count_positions(conn: Connection, agent: str, selection: Selection = EVERY_R
         return count_lives(conn, agent)[0]
     query = select(func.count()).select_from(book_positions).where(*_selected(conn, agent, selection))
     return conn.execute(query).scalar_one()
+
+
+def results_of(conn: Connection, agent: str, selection: Selection) -> list[tuple[float | None, float | None]]:
+    """What each selected position that has ended made, and made against doing nothing; None where it is not believed.
+
+    As of an instant those that had ended by then have ended.
+    """
+    c = book_positions.c
+    ended = c.closed_at.is_not(None) if selection.as_of is None else c.closed_at <= selection.as_of
+    columns = (case((is_counted(), c[name])) for name in ("final_pnl", "vs_inaction"))
+    query = select(*columns).where(ended, *_selected(conn, agent, selection))
+    return [(pnl, against) for pnl, against in conn.execute(query)]
 
 
 def count_lives(conn: Connection, agent: str) -> tuple[int, int]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import ColumnElement, Connection, Select
 
 __all__ = [
     "BookState",
@@ -53,6 +53,7 @@ __all__ = [
     "forget_after",
     "forget_book",
     "forget_positions",
+    "is_counted",
     "mark_dirty",
     "opened",
     "positions",
@@ -140,6 +141,12 @@ book_statements: Final = Table(
     Column("discrepancy", Double, nullable=False),
 )
 """Stated less computed equity at each statement, less that of the first."""
+
+
+def is_counted() -> ColumnElement[bool]:
+    """Whether a row's result counts in sums: it is believed, or a loss that nobody has rejected."""
+    c = book_positions.c
+    return c.flagged_at.is_(None) | ((c.final_pnl < 0) & (func.coalesce(c.ruling, "") != "rejected"))
 
 
 def mark_dirty(conn: Connection, agent: str, since: int) -> None:

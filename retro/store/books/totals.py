@@ -9,10 +9,10 @@ from datetime import date
 from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sqlalchemy import BigInteger, Column, Double, Table, case, delete, func, insert, select
+from sqlalchemy import BigInteger, Column, Double, Table, case, delete, insert, select
 
 from retro.periods import day_of, midnight
-from retro.store.books.positions import book_positions
+from retro.store.books.positions import book_positions, is_counted
 from retro.store.facts.agents import key_query, known_key
 from retro.store.schema import metadata, reference, within
 
@@ -94,8 +94,8 @@ def _runs(days: list[int]) -> Iterator[tuple[int, int]]:
 
 def _added_up(conn: Connection, agent: str, zone: ZoneInfo, first: int, last: int) -> list[DayTotal]:
     c = book_positions.c
-    is_counted = c.flagged_at.is_(None) | ((c.final_pnl < 0) & (func.coalesce(c.ruling, "") != "rejected"))
-    query = select(c.closed_at, case((is_counted, c.final_pnl)), case((is_counted, c.vs_inaction))).where(
+    columns = (case((is_counted(), c[name])) for name in ("final_pnl", "vs_inaction"))
+    query = select(c.closed_at, *columns).where(
         c.agent == key_query(agent),
         c.closed_at >= midnight(date.fromordinal(first), zone),
         c.closed_at < midnight(date.fromordinal(last + 1), zone),

@@ -304,7 +304,7 @@ def diff(
     changes = compare(earlier, later, _currency(later))
     answer(
         [{"what": c.label, "before": c.before, "after": c.after} for c in changes],
-        lambda: differences_page(before, after, changes),
+        lambda: differences_page(later.review.agent, before, after, changes),
         form,
         output,
         "" if changes else "no figure differs",

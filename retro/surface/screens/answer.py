@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from retro.present.page.blocks import Page
-    from retro.present.screen import FilterForm, ScreenPlace, ScreenStep
+    from retro.present.screen import FilterForm, QuestionForm, ScreenPlace, ScreenStep
 
 __all__ = ["Answer"]
 
@@ -31,6 +31,7 @@ class Answer(NamedTuple):
     total: int = 0
     steps: tuple[ScreenStep, ...] = ()
     filters: FilterForm | None = None
+    question: QuestionForm | None = None
     explains: str = ""
     acts: tuple[tuple[str, str, str], ...] = ()
     """What an owner may do here: title, verb and subject of each."""

@@ -90,8 +90,8 @@ SCREENS: Final = (
         "memory", "Memory", "m", "What does an agent remember, and how does it stand?", "memory:memory", 1
     ),
     Screen("memory", "Recall", "", "What happened in situations like this one?", "memory:recall", 2),
-    Screen("search", "Search", "/", "Where is it?", "memory:search"),
     Screen("service", "Service", "s", "What works, and what does not?", "agents:service", listed=True),
+    Screen("search", "Search", "/", "Where is it?", "memory:search", listed=True),
 )
 """Every screen there is."""
 

@@ -44,7 +44,7 @@ def explanation(house: House, request: Request) -> Answer:
         later = f"{address_of(place)}&{urlencode({'after': following})}"
     earlier = address_of(place) if "after" in request.query else ""
     return Answer(
-        page_of_explanation(answered),
+        page_of_explanation(answered, house.currency(stored(house.store, review).review.agent)),
         data_as_json(answered.document()),
         crumbs,
         command_of(place),

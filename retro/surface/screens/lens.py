@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
 
 from retro.app.questions.bounds import ListBounds
-from retro.app.questions.lists.filters import selection_of
+from retro.app.questions.lists.filters import selection_of, words_in
 from retro.errors import FilterError
 from retro.periods import DAY, day_of, format_instant, midnight, parse_instant, zone
-from retro.present.links import address_of
+from retro.present.links import address_of, segment
 from retro.present.references import ScreenReference
 from retro.present.screen import FilterForm, InstantForm
 from retro.surface.screens.routes import Request
@@ -25,6 +27,7 @@ __all__ = [
     "ROWS",
     "as_of_request",
     "bounds_of_request",
+    "command_of_list",
     "day_beside",
     "filter_form",
     "instant_form",
@@ -46,9 +49,10 @@ _LAST_DAY: Final = 200_000
 _NOW_ONLY: Final = "This screen knows only now."
 _LIMITS: Final = {
     **dict.fromkeys(
-        ("today", "fleet", "ripening"),
+        ("fleet", "ripening"),
         "Only the clock is set back: what was told and made since then counts, too.",
     ),
+    "today": "Lives that ended by then; what was told and made since then counts, too.",
     "reviews": "What was made by then; what was owed is not kept.",
     "r": "The newest revision that was made by then.",
     "diff": "The newest revisions that were made by then.",
@@ -141,7 +145,35 @@ def filter_form(request: Request, rows: FilteredList) -> FilterForm:
     """The form that narrows a list, as it was filled in."""
     sorts = ("", *(f"{minus}{name}" for name in rows.sorts for minus in ("", "-")))
     others = _others(request, {"q", "sort", "after", "before"})
-    return FilterForm(request.query.get("q", ""), request.query.get("sort", ""), sorts, others)
+    text, sort = request.query.get("q", ""), request.query.get("sort", "")
+    typed = words_in(text)
+    words = tuple(
+        (word, _address_of_words(request, [*typed[:place], *typed[place + 1 :]]))
+        for place, word in enumerate(typed)
+    )
+    return FilterForm(text, sort, sorts, others, words, rows.example)
+
+
+def _address_of_words(request: Request, words: list[str]) -> str:
+    """The same list from its first row on, seen through these words."""
+    path = "/" + "/".join(map(segment, (request.screen, *request.names)))
+    pairs = _others(request, {"q", "after", "before"})
+    if words:
+        pairs = (*pairs, ("q", " ".join(words)))
+    return f"{path}?{urlencode(pairs)}" if pairs else path
+
+
+def command_of_list(request: Request, *words: str) -> str:
+    """The command that prints a list as it is asked for, narrowed and ordered; `--newest` is the order without another."""
+    if request.query.get("sort", "").strip():
+        words = tuple(word for word in words if word != "--newest")
+    asked = [
+        word
+        for key, option in (("q", "--where"), ("sort", "--sort"))
+        if (value := request.query.get(key, "").strip())
+        for word in (option, value)
+    ]
+    return shlex.join(["retro", *words, *asked])
 
 
 def instant_form(house: House, request: Request) -> InstantForm:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast, get_args
 
 from retro.app.questions import positions as position_questions
@@ -23,6 +24,7 @@ from retro.present.references import AgentReference, PositionReference, ScreenRe
 from retro.present.screen import ScreenPlace
 from retro.report import PositionRetrospective
 from retro.safe import clean
+from retro.store.conditions import Selection
 from retro.store.facts.agents import agents as known_agents
 from retro.surface.screens.answer import Answer
 from retro.surface.screens.catalogue import MOST_BESIDE
@@ -30,6 +32,7 @@ from retro.surface.screens.lens import (
     NEWEST,
     as_of_request,
     bounds_of_request,
+    command_of_list,
     filter_form,
     is_from_the_end,
     paging,
@@ -43,7 +46,6 @@ if TYPE_CHECKING:
     from retro.app.questions.bounds import ListBounds, ListPart
     from retro.app.questions.reviews import Stored
     from retro.report.overviews import PositionOverview
-    from retro.store.conditions import Selection
     from retro.store.database import Store
     from retro.store.facts.agents import Agent
     from retro.surface.screens.house import House
@@ -67,6 +69,11 @@ def positions(house: House, request: Request) -> Answer:
     part, behind = position_questions.stored_positions(house.store, record, settings, bounds, selection)
     rows = part.rows[::-1] if is_from_the_end(request) else part.rows
     total = position_questions.count_positions(house.store, record, selection)
+    whole = Selection(as_of=selection.as_of)
+    every = position_questions.count_positions(house.store, record, whole) if selection.where else total
+    made = position_questions.closed_money(
+        house.store, record, settings.base_currency, replace(selection, sort=None)
+    )
     return Answer(
         positions_page(
             rows,
@@ -75,13 +82,15 @@ def positions(house: House, request: Request) -> Answer:
             settings.base_currency,
             behind=behind is not None,
             facts=behind and behind.facts,
+            every=every,
+            made=made,
         ),
         data_as_json([row.document() for row in rows]),
         (
             ScreenPlace(record.name, AgentReference(record.name)),
             ScreenPlace("Positions", ScreenReference("positions"), current=True),
         ),
-        f"retro positions --agent {record.name} --newest",
+        command_of_list(request, "positions", "--agent", record.name, "--newest"),
         steps=list_steps(record.name),
         filters=filter_form(request, POSITIONS),
         rows=(row.document() for row in rows_of(_reader(house, record, selection), NEWEST)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING
 
 from retro.app.questions.document import documents_of
@@ -13,11 +14,11 @@ from retro.app.questions.recall import RecallQuestion
 from retro.app.questions.recall import recall as recall_of
 from retro.errors import UnknownError, UsageError
 from retro.present.json_parts import data_as_json
-from retro.present.links import command_of
+from retro.present.links import command_of, segment
 from retro.present.page.screens.memory import memory_page, recall_page
 from retro.present.page.screens.search import search_page
 from retro.present.references import AgentReference, MemoryReference
-from retro.present.screen import ScreenPlace
+from retro.present.screen import QuestionForm, ScreenPlace
 from retro.surface.screens.answer import Answer
 from retro.surface.screens.lens import as_of_request
 
@@ -34,7 +35,9 @@ def memory(house: House, request: Request) -> Answer:
     answer = memory_overview(_experience(house), name, as_of_request(house, request), now=house.clock())
     page = memory_page(answer.state, answer.habits, answer.beliefs, answer.markers, answer.plans)
     reference = MemoryReference(name)
-    return Answer(page, data_as_json(answer.document()), _crumbs(name), command_of(reference))
+    document = data_as_json(answer.document())
+    form = _question(name, "")
+    return Answer(page, document, _crumbs(name), command_of(reference), question=form)
 
 
 def recall(house: House, request: Request) -> Answer:
@@ -45,7 +48,16 @@ def recall(house: House, request: Request) -> Answer:
     text = request.query.get("context") or "{}"
     hits = recall_of(_experience(house), _recall_question(house, request, name, text))
     crumbs = (*_crumbs(name)[:-1], ScreenPlace("Memory", MemoryReference(name)))
-    return Answer(recall_page(name, text, hits), data_as_json(documents_of(hits)), crumbs)
+    command = shlex.join(["retro", "recall", "--agent", name, "--context", text])
+    form = _question(name, text)
+    document = data_as_json(documents_of(hits))
+    return Answer(recall_page(name, text, hits), document, crumbs, command, question=form)
+
+
+def _question(name: str, text: str) -> QuestionForm:
+    """Where one asks what a situation recalls."""
+    address = f"/memory/{segment(name)}/recall"
+    return QuestionForm(address, "context", "A situation as JSON", "Recall", text, '{"regime": "ranging"}')
 
 
 def _recall_question(house: House, request: Request, name: str, text: str) -> RecallQuestion:
@@ -57,7 +69,13 @@ def search(house: House, request: Request) -> Answer:
     text = request.query.get("q", "").strip()
     results = find(house.store, text) if text else []
     documents = [row.document() for row in results]
-    return Answer(search_page(text, results), data_as_json(documents), rows=documents)
+    return Answer(
+        search_page(text, results),
+        data_as_json(documents),
+        command=shlex.join(["retro", "search", text]) if text else "",
+        question=QuestionForm("/search", "q", "A name or a part of it", "Search", text),
+        rows=documents,
+    )
 
 
 def _experience(house: House) -> Experience:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from retro.surface.screens.lens import (
     NEWEST,
     as_of_request,
     bounds_of_request,
+    command_of_list,
     filter_form,
     is_from_the_end,
     paging,
@@ -43,10 +45,12 @@ def reviews(house: House, request: Request) -> Answer:
     if is_from_the_end(request):
         rows.reverse()
     total = review_questions.count_reviews(house.store, question)
+    whole = replace(question, selection=replace(selection, where=()))
+    every = review_questions.count_reviews(house.store, whole) if selection.where else total
     return Answer(
-        reviews_page(rows, total, agent, state),
+        reviews_page(rows, total, agent, state, every=every),
         data_as_json([row.document() for row in rows]),
-        command="retro reviews --newest",
+        command=command_of_list(request, "reviews", *_options(agent, state), "--newest"),
         steps=() if agent is None else list_steps(agent),
         filters=filter_form(request, REVIEWS),
         acts=tuple(act for row in rows if row.state == "parked" for act in _parked_acts(row.id)),
@@ -56,6 +60,11 @@ def reviews(house: House, request: Request) -> Answer:
         ),
         **paging("reviews", request, part.next, total),
     )
+
+
+def _options(agent: str | None, state: str | None) -> list[str]:
+    pairs = (("--agent", agent), ("--state", state))
+    return [word for option, value in pairs if value is not None for word in (option, value)]
 
 
 def _parked_acts(review: str) -> tuple[tuple[str, str, str], ...]:
@@ -91,4 +100,7 @@ def difference(house: House, request: Request) -> Answer:
     earlier, later = (review_questions.stored(house.store, name, as_of=as_of) for name in (before, after))
     changes = review_questions.compare(earlier, later, house.currency(later.review.agent))
     document = [{"what": c.label, "before": c.before, "after": c.after} for c in changes]
-    return Answer(differences_page(before, after, changes), data_as_json(document))
+    command = shlex.join(["retro", "diff", before, after])
+    return Answer(
+        differences_page(later.review.agent, before, after, changes), data_as_json(document), command=command
+    )

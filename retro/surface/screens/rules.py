@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from retro.app.proposals.answers import is_asked_elsewhere
+from retro.app.questions import positions as position_questions
 from retro.app.questions import proposals as proposal_questions
 from retro.app.questions import reviews as review_questions
 from retro.app.questions.bounds import ListBounds
@@ -14,8 +15,8 @@ from retro.app.questions.screens.biography import rule_biography
 from retro.errors import UnknownError
 from retro.kinds import EPOCH, WEEKLY
 from retro.present.json_parts import data_as_json
-from retro.present.links import command_of
-from retro.present.page.screens.biography import page_of_biography
+from retro.present.links import address_of, command_of
+from retro.present.page.screens.biography import page_of_biography, unjudged_page
 from retro.present.page.screens.pages import rules_page
 from retro.present.page.screens.proposals import ProposalLine, proposal_page, proposals_page
 from retro.present.references import (
@@ -25,13 +26,13 @@ from retro.present.references import (
     RulesReference,
     ScreenReference,
 )
-from retro.present.screen import ScreenPlace
+from retro.present.screen import ScreenPlace, ScreenStep
 from retro.report import RetrospectiveReport, dump
 from retro.safe import clean
-from retro.store.conditions import Selection
+from retro.store.conditions import ColumnCondition, Selection
 from retro.store.proposals import UNANSWERED
 from retro.surface.screens.answer import Answer
-from retro.surface.screens.lens import as_of_request, filter_form, selection_of_request
+from retro.surface.screens.lens import as_of_request, command_of_list, filter_form, selection_of_request
 
 if TYPE_CHECKING:
     from retro.store.jobs.reviews import Review
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["proposal", "proposals", "rule", "rules"]
 
 _AUDITS: Final = 200
+_NOT_REVIEWED: Final = "No reviewed week tells of it yet"
 _ANSWERS: Final = (("Accept", "accept"), ("Decline", "decline"))
 """Reviews looked through for the newest week: between two of them stand days and positions."""
 
@@ -70,7 +72,7 @@ def rules(house: House, request: Request) -> Answer:
         rules_page(clean(narrowed), audit.review.id, len(everything)),
         data_as_json(documents),
         crumbs,
-        command_of(RulesReference(name)),
+        command_of_list(request, "playbook", "audit", "--agent", name),
         filters=filter_form(request, RULES),
         rows=documents,
     )
@@ -80,13 +82,33 @@ def rule(house: House, request: Request) -> Answer:
     """One rule over its weeks."""
     name, wanted = request.names
     as_of = as_of_request(house, request)
-    life = clean(rule_biography(house.store, house.config, house.agent(name), wanted, as_of))
     crumbs = (
         ScreenPlace(name, AgentReference(name)),
         ScreenPlace("Rules", RulesReference(name)),
         ScreenPlace(wanted, RuleReference(name, wanted), current=True),
     )
-    return Answer(page_of_biography(life), dump(life), crumbs, command_of(RuleReference(name, wanted)))
+    steps = _citing(name, wanted)
+    try:
+        life = clean(rule_biography(house.store, house.config, house.agent(name), wanted, as_of))
+    except UnknownError:
+        cited = Selection((ColumnCondition("rule", "=", wanted),), as_of=as_of)
+        if not position_questions.count_positions(house.store, house.agent(name), cited):
+            raise
+        document = {"agent": name, "rule": wanted, "chapters": [], "reasons": {"chapters": _NOT_REVIEWED}}
+        return Answer(
+            unjudged_page(name, wanted, f"{_NOT_REVIEWED}."), data_as_json(document), crumbs, steps=steps
+        )
+    command = command_of(RuleReference(name, wanted))
+    return Answer(page_of_biography(life), dump(life), crumbs, command, steps=steps)
+
+
+def _citing(agent: str, rule: str) -> tuple[ScreenStep, ...]:
+    """The way to the lives that cite a rule; none where no filter can name it."""
+    if '"' in rule:
+        return ()
+    word = f'rule:"{rule}"' if " " in rule else f"rule:{rule}"
+    lives = ScreenReference("positions", (("agent", agent), ("q", word)))
+    return (ScreenStep("p", "Positions that cite it", address_of(lives)),)
 
 
 def _newest_audit(house: House, name: str, as_of: int | None) -> _StoredAudit:

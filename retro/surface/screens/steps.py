@@ -38,7 +38,7 @@ KEYS: Final = (
     KeyHelp(". m", "what can be done here; mark Today as seen: each asks once more"),
     KeyHelp("y", "copy the address and the command"),
     KeyHelp("g t, g r ...", "Today, reviews, positions, proposals, service"),
-    KeyHelp("/", "search, where there is a search"),
+    KeyHelp("/", "narrow a list; elsewhere search"),
     KeyHelp("-", "the screen before; on a chart the whole of it"),
     KeyHelp("← →", "on a chart: the point before, the next point"),
     KeyHelp("c C b 0 $", "on a path: checkpoints, best exit, entry, exit"),

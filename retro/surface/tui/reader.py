@@ -79,7 +79,7 @@ def view_of(house: House, address: str) -> View:
         reply.above,
         reply.last,
         reply.total,
-        filtered=reply.filters is not None,
+        filtered=reply.filters is not None or (reply.question is not None and reply.question.name == "q"),
         past=_past(house, request),
         acts=reply.acts,
     )

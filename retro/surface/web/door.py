@@ -19,9 +19,9 @@ from retro.errors import FilterError, RetroError, UnknownError, UsageError
 from retro.present.links import segment
 from retro.present.markdown import markdown_of
 from retro.present.openmetrics import openmetrics_of
-from retro.present.page.screens.pages import absence_page
+from retro.present.page.screens.pages import absence_page, unreadable_page
 from retro.present.references import ScreenReference
-from retro.present.screen import STYLE_PREFIX, ScreenFrame, ScreenPlace, plain_page, screen_of
+from retro.present.screen import STYLE_PREFIX, FilterForm, ScreenFrame, ScreenPlace, plain_page, screen_of
 from retro.present.sheet import sheet_lines
 from retro.present.text.page import text_of
 from retro.safe import plain_text
@@ -60,6 +60,8 @@ LINK: Final = "/in"
 PULSE: Final = "/-/pulse"
 """Where a page hears whether something has come in."""
 
+_MENDED: Final = frozenset({"q", "sort", "as-of", "after", "before"})
+"""What may be why a list cannot be asked, or says how far it was read."""
 _LIVE: Final = frozenset({"today", "service"})
 """Screens that are drawn anew when something comes in: nobody loses his place there."""
 _EXAMINATION: Final = "service"
@@ -189,7 +191,7 @@ def _screen(
     except UnknownError:
         return _absent(http, HTTPStatus.NOT_FOUND, "There is no such screen, or nothing of that name.")
     except FilterError as error:
-        return _absent(http, HTTPStatus.BAD_REQUEST, plain_text(str(error)))
+        return _unreadable(http, request, plain_text(str(error)))
     except UsageError:
         return _absent(http, HTTPStatus.BAD_REQUEST, "That cannot be asked here.")
     if request.format == "csv":
@@ -221,6 +223,14 @@ def _absent(http: HttpRequest, status: HTTPStatus, why: str) -> Response:
     return reply(http, text, TYPES["html"], status)
 
 
+def _unreadable(http: HttpRequest, request: Request, why: str) -> Response:
+    """A filter or an instant that says nothing: which word it is, and the filter to mend it in."""
+    words = tuple(pair for pair in request.pairs if pair[0] not in _MENDED)
+    form = FilterForm(request.query["q"], "", (), words) if request.query.get("q") else None
+    text = screen_of(unreadable_page(f"{why[:1].upper()}{why[1:]}."), replace(_frame(""), filters=form))
+    return reply(http, text, TYPES["html"], HTTPStatus.BAD_REQUEST)
+
+
 def _drawn(house: House, answered: Answer, request: Request, *, may_act: bool) -> str:
     if request.format == "json":
         return answered.document
@@ -240,6 +250,7 @@ def _drawn(house: House, answered: Answer, request: Request, *, may_act: bool) -
         live=request.screen in _LIVE,
         beside=request.screen == "p",
         filters=answered.filters,
+        question=answered.question,
         past=instant_form(house, request),
         explains=answered.explains,
         acts=tuple((title, act_address(verb, of)) for title, verb, of in answered.acts if may_act),

@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 
     from retro.config import Config
 
-__all__ = ["POSITIONS", "REVIEWS", "RULES", "ColumnKind", "FilteredList", "owner_selection", "selection_of"]
+__all__ = [
+    "POSITIONS",
+    "REVIEWS",
+    "RULES",
+    "ColumnKind",
+    "FilteredList",
+    "owner_selection",
+    "selection_of",
+    "words_in",
+]
 
 ColumnKind = Literal["number", "instant", "duration", "text", "cite", "flag"]
 
@@ -32,13 +41,14 @@ ColumnKind = Literal["number", "instant", "duration", "text", "cite", "flag"]
 class FilteredList:
     """A list that can be narrowed: the columns a filter may name, its flags, those it is sorted by.
 
-    `choices` are the values there are of a column that has few.
+    `choices` are the values there are of a column that has few, `example` is a condition that somebody may type.
     """
 
     columns: Mapping[str, ColumnKind]
     flags: tuple[str, ...] = ()
     sorts: tuple[str, ...] = ()
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    example: str = ""
 
 
 POSITIONS: Final = FilteredList(
@@ -52,13 +62,15 @@ POSITIONS: Final = FilteredList(
     },
     flags=("open", "closed", "implausible", "confirmed", "rejected"),
     sorts=("opened", "pnl", "inaction", "regret", "mfe", "mae", "r", "notional", "risk", "held"),
+    example="pnl<0 held>1d",
 )
 REVIEWS: Final = FilteredList(
     {
         **dict.fromkeys(("id", "agent", "kind", "subject", "state", "reason"), "text"),
         **dict.fromkeys(("began", "ended", "made"), "instant"),
         **dict.fromkeys(("revision", "attempts"), "number"),
-    }
+    },
+    example="kind:weekly",
 )
 RULES: Final = FilteredList(
     {
@@ -71,6 +83,7 @@ RULES: Final = FilteredList(
         "verdict": ("keep", "demote", "investigate", "insufficient_data"),
         "evidence": ("none", "weak", "suggestive", "supported"),
     },
+    example="verdict:demote",
 )
 
 _LONGEST: Final = 1000
@@ -104,6 +117,11 @@ def selection_of(
 def owner_selection(config: Config, text: str, rows: FilteredList, sort: str = "") -> Selection:
     """The same with the days and weeks of the owner."""
     return selection_of(text, rows, zone(config.owner.time_zone), sort=sort)
+
+
+def words_in(text: str) -> tuple[str, ...]:
+    """The conditions of a text that can be read, each as it was typed."""
+    return tuple(match[0] for match in _words(text))
 
 
 def _words(text: str) -> Iterator[re.Match[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from retro.app.questions.metrics import changed_at
 from retro.periods import SECOND, format_instant
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["BookLag", "book_lag", "life_signs", "next_review", "unsettled_books"]
 
 _LATE: Final = 600 * SECOND
+_AHEAD: Final = 3600 * SECOND
+"""How far another clock may be ahead of ours before what it dates counts as later."""
 _KNOCKS: Final = 5
 """Knocks that a service may miss before it is called late; ten minutes at least."""
 _COUNTED: Final = 1000
@@ -71,33 +73,38 @@ def life_signs(
     """What is broken first, then what is late, then what is well."""
     signs = [_of_service(conn, config, now), *_of_sources(conn, config)]
     if agents:
-        signs += [_of_agents(agents, states), _of_marks(conn)]
+        signs += [_of_agents(agents, states, now), _of_marks(conn, now)]
     order = ("broken", "late", "well")
     return sorted(signs, key=lambda sign: order.index(sign.state))
 
 
-def _of_agents(agents: Sequence[Agent], states: Mapping[str, AgentState]) -> LifeSign:
-    """The newest event of all; late where every one of them is dormant."""
+def _of_agents(agents: Sequence[Agent], states: Mapping[str, AgentState], now: int) -> LifeSign:
+    """The newest event of all; late where every one of them is dormant. Who looks back from before it is told so."""
     newest = max(agents, key=lambda agent: (agent.last_at or 0, agent.name))
     lively = any(states[agent.name] in {"awake", "dead"} for agent in agents)
     return LifeSign(
         kind="agent",
         name=newest.name,
-        at=None if newest.last_at is None else format_instant(newest.last_at),
+        **_told(newest.last_at, now, "nothing is told yet", "it acted after this"),
         state="well" if lively else "late",
         mend="" if lively else "look whether it still writes its journal, and whether its source is read",
-        reasons={} if newest.last_at is not None else {"at": "nothing is told yet"},
     )
 
 
-def _of_marks(conn: Connection) -> LifeSign:
+def _told(at: int | None, now: int, absent: str, after: str) -> dict[str, Any]:
+    """When a sign was given, or why it has no age: it never was, or after the instant that is looked at."""
+    if at is None or at > now + _AHEAD:
+        return {"at": None, "reasons": {"at": absent if at is None else after}}
+    return {"at": format_instant(at)}
+
+
+def _of_marks(conn: Connection, now: int) -> LifeSign:
     newest = newest_mark(conn)
     return LifeSign(
         kind="marks",
         name="marks",
-        at=None if newest is None else format_instant(newest),
+        **_told(newest, now, "no mark is told", "the newest came after this"),
         state="well",
-        reasons={} if newest is not None else {"at": "no mark is told"},
     )
 
 
@@ -118,7 +125,7 @@ def _of_service(conn: Connection, config: Config, now: int) -> LifeSign:
     return LifeSign(
         kind="service",
         name=newest.name,
-        at=format_instant(newest.knocked_at),
+        **_told(newest.knocked_at, now, "", "it knocked after this"),
         state="broken" if late else "well",
         mend="retro run" if late else "",
     )

@@ -178,10 +178,15 @@ class _Morning:
     # what came in
 
     def _never_looked(self) -> Arrivals:
-        """Without a look to count from: what all closed positions made, by the sums of days."""
+        """Without a look to count from: what all positions made that were closed by now, by the sums of days."""
+        today = day_of(self.question.now, zone(self.config.owner.time_zone)).toordinal()
         by_currency: dict[str, list[tuple[int, int, float, float]]] = {}
         for agent in self.agents:
-            rows = [(t.closed, t.counted, t.pnl, t.vs_inaction) for t in totals_of(self.conn, agent.name)]
+            rows = [
+                (t.closed, t.counted, t.pnl, t.vs_inaction)
+                for t in totals_of(self.conn, agent.name)
+                if t.day <= today
+            ]
             by_currency.setdefault(base_currency_of(self.config, agent), []).extend(rows)
         money = [
             ClosedMoney(

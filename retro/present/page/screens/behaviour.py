@@ -19,6 +19,7 @@ from retro.present.page.blocks import (
     page_of_blocks,
 )
 from retro.present.page.screens.lists import day_of_instant
+from retro.present.references import ReviewReference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -134,7 +135,7 @@ def markers_table(rows: Sequence[Marker]) -> Table:
     )
     cells = (
         (
-            Cell(row.episode, "strong"),
+            Cell(row.episode, "strong", ReviewReference(row.review)),
             Cell(situation_words(row.context)),
             Cell(row.outcome),
             Cell(percent(row.confidence)),

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from retro.report import HeuristicReport
     from retro.report.heuristic import RuleBiography, RuleChapter, ToldWeek
 
-__all__ = ["page_of_biography"]
+__all__ = ["page_of_biography", "unjudged_page"]
 
 _SHOWN: Final = 104
 _SHORT: Final = {"r": "R", "bps": "bps"}
@@ -59,6 +59,11 @@ def page_of_biography(life: RuleBiography) -> Page:
     sections = tuple(_chapter(chapter, life, money) for chapter in life.chapters)
     foot = "Verdict: what the thresholds say of that week; evidence: how sure that is, in odds that hold at every look."
     return Page(headline, sections, (foot,))
+
+
+def unjudged_page(agent: str, rule: str, why: str) -> Page:
+    """A rule that some position cites and no week has judged."""
+    return Page(Headline(f"Rule of {agent}", rule, "", why, "", "plain"), ())
 
 
 def _sentence(row: HeuristicReport) -> str:

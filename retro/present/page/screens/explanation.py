@@ -28,24 +28,27 @@ if TYPE_CHECKING:
 __all__ = ["figures_page", "page_of_explanation"]
 
 _KICKER: Final = "Where it comes from"
+_MONEY: Final = "money"
+"""How the unit begins of what is an amount of an agent's currency."""
 _CUT: Final = 400
 """Letters of a journal's line that are shown: the document has them all."""
 _ROWS: Final = 300
 """Figures that a list shows: more are a wall."""
 
 
-def page_of_explanation(explanation: Explanation) -> Page:
-    """The figure exactly as it is stored, to its last digit, and what it rests on."""
+def page_of_explanation(explanation: Explanation, currency: str = "") -> Page:
+    """The figure exactly as it is stored, to its last digit, and what it rests on; money is in `currency`."""
     figure, definition = explanation.figure, explanation.definition
     meaning = figure.reason
     if not meaning and definition is not None:
         meaning = definition.meaning or definition.unit
+    is_money = definition is not None and definition.unit.startswith(_MONEY) and figure.value is not None
     headline = Headline(
         kicker=_KICKER,
         title=figure_name(figure.name.rpartition(".")[2]).capitalize(),
         subtitle=f"{figure.name} of {explanation.review}",
-        result=_text(figure),
-        why=meaning,
+        result=f"{_text(figure)} {currency}".strip() if is_money else _text(figure),
+        why=meaning[:1].upper() + meaning[1:],
         tone="plain",
         facts=(Figure("Review", explanation.review, ref=ReviewReference(explanation.review)),),
     )

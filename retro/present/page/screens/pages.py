@@ -45,9 +45,11 @@ if TYPE_CHECKING:
 
     from retro.present.page.blocks import Block, Tone
     from retro.present.page.revision import Change
+    from retro.present.references import Reference
     from retro.report import HeuristicReport, RetrospectiveReport
     from retro.report.open_positions import PositionKin
     from retro.report.overviews import AgentOverview, LetterOverview, PositionOverview, ReviewOverview
+    from retro.report.today import ClosedMoney
 
 __all__ = [
     "absence_page",
@@ -55,6 +57,7 @@ __all__ = [
     "agents_page",
     "audit_page",
     "choice_page",
+    "closed_figure",
     "confirmation_page",
     "differences_page",
     "findings_page",
@@ -62,6 +65,7 @@ __all__ = [
     "positions_page",
     "reviews_page",
     "rules_page",
+    "unreadable_page",
     "unreviewed_page",
     "with_kin",
 ]
@@ -70,13 +74,29 @@ _SILENT: Final = 20
 _FINDING_TONES: Final[dict[str, Tone]] = {"ok": "up", "note": "warn", "broken": "down"}
 
 
-def reviews_page(rows: Sequence[ReviewOverview], total: int, agent: str | None, state: str | None) -> Page:
-    """The ledger: reviews that are owed or made, `total` of them in all."""
+def reviews_page(
+    rows: Sequence[ReviewOverview], total: int, agent: str | None, state: str | None, every: int | None = None
+) -> Page:
+    """The ledger: reviews that are owed or made, `total` of them in all, of `every` one where they are narrowed."""
     whose = f"of {agent}" if agent else "of all agents"
     what = f"{whose}, {state}" if state else whose
     table = reviews_table(rows)
-    blocks: tuple[Block, ...] = (table,) if rows else (_nothing("No review follows here."),)
-    return page_of_blocks("Reviews", "Reviews", what, count(total, "review"), blocks, key="ledger")
+    blocks: tuple[Block, ...] = (table,) if rows else (_nothing(_none_so("review", total, every)),)
+    return page_of_blocks("Reviews", "Reviews", what, _how_many(total, every, "review"), blocks, key="ledger")
+
+
+def _how_many(total: int, every: int | None, noun: str) -> str:
+    """How many there are; of a narrowed list, of how many."""
+    return count(total, noun) if every is None or every == total else f"{total:,} of {count(every, noun)}"
+
+
+def _none_so(noun: str, total: int, every: int | None) -> str:
+    """Why a list is empty: there are none, none is so, or it was read to its end."""
+    if total:
+        return f"No {noun} follows here."
+    return (
+        f"None of {count(every, noun)} is so: type less, or something else." if every else f"No {noun} yet."
+    )
 
 
 def positions_page(
@@ -87,17 +107,36 @@ def positions_page(
     *,
     behind: bool,
     facts: int | None = None,
+    every: int | None = None,
+    made: ClosedMoney | None = None,
 ) -> Page:
-    """An agent's positions, `total` in all. `behind`: the book does not know so many `facts` yet (None: other settings)."""
+    """An agent's positions, `total` in all, of `every` one where they are narrowed, and what the closed ones `made`.
+
+    `behind`: the book does not know so many `facts` yet (None: other settings).
+    """
     blocks: list[Block] = (
-        [positions_table(rows, currency)] if rows else [_nothing("No position follows here.")]
+        [positions_table(rows, currency)] if rows else [_nothing(_none_so("position", total, every))]
     )
     if behind:
         unknown = "The book follows other settings"
         if facts is not None:
             unknown = f"{count(facts, 'fact')} came since the book was settled"
         blocks.append(Notes((f"{unknown}: the next knock, or retro positions, settles it.",)))
-    return page_of_blocks("Positions", agent, f"in {currency}, UTC", count(total, "position"), tuple(blocks))
+    number = _how_many(total, every, "position")
+    page = page_of_blocks("Positions", agent, f"in {currency}, UTC", number, tuple(blocks))
+    if made is None or not made.closed:
+        return page
+    return replace(page, headline=replace(page.headline, facts=(closed_figure(made),)))
+
+
+def closed_figure(made: ClosedMoney, ref: Reference | None = None) -> Figure:
+    """What closed positions made in one currency, with how many they are, and against doing nothing."""
+    style = money_of(made.currency, (made.pnl, made.against_nothing))
+    note = f"{style.change(made.against_nothing)} against doing nothing"
+    if made.counted < made.closed:
+        note += f"; {made.closed - made.counted:,} not counted: without a price, or not believed"
+    label = count(made.closed, "closed life", "closed lives")
+    return Figure(label, style.change(made.pnl), note, tone_of(made.pnl), ref)
 
 
 def agents_page(rows: Sequence[AgentOverview]) -> Page:
@@ -139,12 +178,15 @@ def _summary(findings: Sequence[tuple[str, str, str]]) -> str:
     return "Everything works" + (f", {states['note']} to know" if states["note"] else "")
 
 
-def differences_page(before: str, after: str, changes: Sequence[Change]) -> Page:
-    """What differs in a reader's eyes between two reviews, by their ids."""
+def differences_page(agent: str, before: str, after: str, changes: Sequence[Change]) -> Page:
+    """What differs in a reader's eyes between two reviews of an agent, by their ids."""
     columns = (Column("What", right=False, cut=20), Column("Before", cut=12), Column("After", cut=12))
     table = Table(
         columns,
-        tuple(TableRow((Cell(c.label, "strong"), Cell(c.before), Cell(c.after))) for c in changes),
+        tuple(
+            TableRow((Cell(c.label, "strong", _leads(agent, c)), Cell(c.before), Cell(c.after)))
+            for c in changes
+        ),
     )
     rows = (
         Figure("Before", before, ref=ReviewReference(before)),
@@ -156,10 +198,17 @@ def differences_page(before: str, after: str, changes: Sequence[Change]) -> Page
     )
 
 
+def _leads(agent: str, change: Change) -> Reference | None:
+    return None if change.position is None else PositionReference(agent, change.position)
+
+
 def agent_page(
-    row: AgentOverview, reviews: Sequence[ReviewOverview], positions: Sequence[PositionOverview]
+    row: AgentOverview,
+    reviews: Sequence[ReviewOverview],
+    positions: Sequence[PositionOverview],
+    summaries: Sequence[Section] = (),
 ) -> Page:
-    """One agent: when it lived, its newest reviews and positions, and the ways to all of them."""
+    """One agent: when it lived, `summaries` of its newest reviews, these and positions listed, and ways to all of them."""
     silent = row.silent_since is not None
     figures = (
         Figure(
@@ -180,6 +229,7 @@ def agent_page(
         Figure("Events", f"{row.events:,}", "facts and marks of its own"),
     )
     sections = (
+        *summaries,
         Section("newest-reviews", "Newest reviews", (reviews_table(reviews),)) if reviews else None,
         Section("newest-positions", "Newest positions", (positions_table(positions, row.base_currency),))
         if positions
@@ -204,7 +254,7 @@ def rules_page(report: RetrospectiveReport, review: str, total: int) -> Page:
     """What a review says of the rules that its report holds, of so many in all."""
     section = audit_section(report, money_of_report(report))
     shown = len(report.heuristic_performance)
-    number = count(total, "row") if shown == total else f"{shown:,} of {count(total, 'row')}"
+    number = _how_many(shown, total, "rule")
     figures = (Figure("From", review, ref=ReviewReference(review)),)
     return Page(
         Headline("Rules", report.agent, f"as {review} judged it", number, "", "plain", figures),
@@ -281,6 +331,11 @@ def absence_page(title: str, why: str, commands: Sequence[str] = ()) -> Page:
         Headline(kicker="Nothing here", title=title, subtitle="", result=why, why="", tone="plain"),
         (Section("absence", "What to do", blocks),) if blocks else (),
     )
+
+
+def unreadable_page(why: str) -> Page:
+    """A filter, an order or an instant that nobody can read, and why."""
+    return Page(Headline("Nothing here", "The slow mirror", "", "That cannot be read", why, "plain"), ())
 
 
 def _nothing(sentence: str) -> Notes:

@@ -25,6 +25,7 @@ from retro.present.page.blocks import (
 from retro.present.page.fleet import weeks_table
 from retro.present.page.labels import ROLES, short_name
 from retro.present.page.screens.lists import short_verdict
+from retro.present.page.screens.pages import closed_figure
 from retro.present.page.screens.ripening import ripening_table
 from retro.present.references import (
     AgentReference,
@@ -171,20 +172,7 @@ def _arrived(report: TodayReport) -> Section | None:
         return None
     arrivals = report.arrivals
     rows = [_reviews_line(arrivals)] if arrivals.reviews is not None else []
-    for entry in arrivals.money:
-        style = money_of(entry.currency, (entry.pnl, entry.against_nothing))
-        note = f"{style.change(entry.against_nothing)} against doing nothing"
-        if entry.counted < entry.closed:
-            note += f"; {entry.closed - entry.counted:,} not counted: without a price, or not believed"
-        rows.append(
-            Figure(
-                count(entry.closed, "closed life", "closed lives"),
-                style.change(entry.pnl),
-                note,
-                tone_of(entry.pnl),
-                ScreenReference("positions"),
-            )
-        )
+    rows += [closed_figure(entry, ScreenReference("positions")) for entry in arrivals.money]
     if arrivals.corrected:
         names = ", ".join(map(short_name, arrivals.corrected[:3]))
         rows.append(
@@ -218,7 +206,11 @@ def _wishes(report: TodayReport) -> Section | None:
     rows = tuple(
         TableRow(
             (
-                Cell(DASH if wish.agent is None else short_name(wish.agent), "strong"),
+                Cell(
+                    DASH if wish.agent is None else short_name(wish.agent),
+                    "strong",
+                    None if wish.agent is None else AgentReference(wish.agent),
+                ),
                 Cell(wish.text, _WISH_TONES.get(wish.kind, "down"), _wish_reference(wish)),
             )
         )
@@ -317,8 +309,10 @@ def _ripening(report: TodayReport) -> Section | None:
         return None
     more = len(report.ripening) - len(dated) + report.ripening_omitted
     blocks: tuple[Block, ...] = (ripening_table(dated),) if dated else ()
-    if more:
+    if more and dated:
         blocks = (*blocks, Notes((f"{more:,} more, with or without a day: retro ripening.",), tone="faint"))
+    elif more:
+        blocks = (Notes(("Nothing has a day yet: retro ripening says why.",), tone="faint"),)
     return Section("ripening", "Ripens next", blocks)
 
 

@@ -47,7 +47,8 @@ def explain(
         answer([asdict(row) for row in figures], lambda: figures_page(review, figures), form, output)
         return
     explanation = questions.explain(call.store, review, figure, after=after, limit=limit)
-    answer(explanation.document(), lambda: page_of_explanation(explanation), form, output)
+    currency = call.settings(call.agent(stored(call.store, review).review.agent)).base_currency
+    answer(explanation.document(), lambda: page_of_explanation(explanation, currency), form, output)
     if explanation.next is not None and not call.json:
         call.say(
             f"{len(explanation.lines)} of {explanation.count:,} events; to go on, add: --after {explanation.next}"

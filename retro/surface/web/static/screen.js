@@ -241,10 +241,10 @@
       setTimeout(() => { chord = false; }, 1500);
       return;
     }
-    const search = event.key === '/' ? find('main input[type=search], main input[name=q]') : null;
-    if (search) {
+    if (event.key === '/') {
+      const search = find('main input[type=search]');
       event.preventDefault();
-      search.focus();
+      if (search) search.focus(); else press(find('[data-go="/"]'));
       return;
     }
     const name = Object.hasOwn(acts, event.key) ? event.key : event.key.toLowerCase();
@@ -269,6 +269,12 @@
   }
 
   all('svg[data-rows]').forEach((chart) => new Cursor(chart));
+
+  // ---- Looking back: the day that the slider stands at.
+  const back = find('input[name=as-of]');
+  back?.addEventListener('input', () => {
+    back.nextElementSibling.textContent = new Date(back.value * 864e5).toISOString().slice(0, 10);
+  });
 
   // ---- A pulse, only while somebody looks: no connection stays open, so that no tab keeps another one waiting.
   const news = find('#news');
