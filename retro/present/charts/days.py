@@ -132,7 +132,7 @@ def calendar(
             text = money.signed(day.pnl)
             text = text if len(text) <= 8 else f"{'+' if pnl > 0 else ''}{thousands(pnl)}"
             body += [
-                label(x + 6, y + 13, str(at.day), palette.quiet, size=9.5),
+                label(x + 6, y + 13, str(at.day), palette.ink, size=9.5),
                 label(x + wide / 2 - 1.5, y + 29, text, palette.ink, anchor="middle", size=11),
             ]
     height = top + (weeks if named else 7) * tall

@@ -22,6 +22,8 @@ _TOP: Final = 26.0
 _BOTTOM: Final = 214.0
 _ROW: Final = 16.0
 _NAME: Final = 40
+_CROWDED: Final = 0.05
+"""The part of the axis after the common moment that has no room for names of its own."""
 _DASHES: Final = ("", "6 3", "2 3", "8 3 2 3", "1 4", "10 4")
 """One for each line, so that no colour is needed to tell them apart."""
 
@@ -50,8 +52,9 @@ def lives(block: LivesDiagram, palette: Palette) -> tuple[list[str], float, str]
             ),
             label(_LEFT - 6, y(tick) + 4, percent(tick, 1), palette.quiet, anchor="end", size=10.5),
         ]
+    beside = last > _CROWDED * (last - first)
     for seconds, name in [
-        *time_ticks(last, 4),
+        *(time_ticks(last, 4) if beside else [(0.0, "0")]),
         *((-at, f"-{name}") for at, name in time_ticks(-first, 3)[1:]),
     ]:
         body.append(label(x(seconds), _BOTTOM + 16, name, palette.quiet, anchor="middle", size=10.5))

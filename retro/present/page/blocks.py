@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 _FEW: Final = 4
-_SHORT: Final = 20
+_SHORT: Final = 16
 """Columns that a narrow page has room for, and letters of a text beside others."""
 
 Tone = Literal["plain", "up", "down", "warn", "faint", "strong"]

@@ -55,7 +55,7 @@ class _StoredAudit(NamedTuple):
 
 
 def rules(house: House, request: Request) -> Answer:
-    """What the newest review of a week or epoch says of every rule."""
+    """What the newest review of a week or epoch that came to something says of every rule."""
     (name,) = request.names
     audit = _newest_audit(house, name, as_of_request(house, request))
     crumbs = (
@@ -112,15 +112,19 @@ def _citing(agent: str, rule: str) -> tuple[ScreenStep, ...]:
 
 
 def _newest_audit(house: House, name: str, as_of: int | None) -> _StoredAudit:
-    """The newest review of the agent that audits its rules; `UnknownError` before the first."""
+    """The newest review that audits the agent's rules; `UnknownError` before the first.
+
+    One that came to something goes before: of a silent agent the last say nothing of its rules.
+    """
     house.agent(name)
     bounds = ListBounds(_AUDITS, newest=True)
     question = review_questions.ReviewsQuestion(name, "done", bounds, Selection(as_of=as_of))
-    for entry in review_questions.reviews(house.store, question).rows:
-        if entry.kind in {WEEKLY.name, EPOCH.name}:
-            stored = review_questions.stored(house.store, entry.id, name, as_of=as_of)
-            if isinstance(stored.document, RetrospectiveReport):
-                return _StoredAudit(entry, stored.document)
+    entries = review_questions.reviews(house.store, question).rows
+    audits = [entry for entry in entries if entry.kind in {WEEKLY.name, EPOCH.name}]
+    for entry in sorted(audits, key=lambda audit: not audit.result):
+        stored = review_questions.stored(house.store, entry.id, name, as_of=as_of)
+        if isinstance(stored.document, RetrospectiveReport):
+            return _StoredAudit(entry, stored.document)
     raise UnknownError("no week of it is reviewed yet")
 
 

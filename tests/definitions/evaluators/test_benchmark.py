@@ -127,7 +127,7 @@ def test_a_page_says_what_is_left_beyond_the_benchmark_and_nothing_where_none_is
     prices = [mark("BTC/USDC", hour, 100 + hour / 10) for hour in range(0, 8 * 24, 6)]
     store = tell(tmp_path / "x.db", prices, fills("p", "BTC/USDC", (15, "buy", 10, 101.5)))
     page = " ".join(render(reviewed(store), "text").split())
-    assert "Timing and selection -3.00 trades made +153.00, of that BTC/USDC +156.00" in page
+    assert "Timing and selection -3.00 USDC trades made +153.00, of that BTC/USDC +156.00" in page
     assert "Timing and selection" not in render(reviewed(store, {}), "text")
     bare = {"owner": {"benchmark": "SOL/USDC"}}
     assert "SOL/USDC has no mark of the day before" in " ".join(render(reviewed(store, bare), "text").split())

@@ -124,7 +124,7 @@ def test_every_way_leads_somewhere_and_a_crawl_changes_no_byte(browser: Browser,
         waiting = {address for address in waiting if not (explained and "explain" in address)}
     assert reviewed_db.read_bytes() == before
     reached = {urlsplit(address).path.split("/")[1].split(".")[0] or "today" for address in visited}
-    assert {screen.name for screen in SCREENS} == reached
+    assert {screen.name for screen in SCREENS} <= reached
 
 
 def test_a_page_has_nothing_from_elsewhere_and_no_style_or_script_of_its_own(browser: Browser) -> None:

@@ -254,7 +254,7 @@ def rules_page(report: RetrospectiveReport, review: str, total: int) -> Page:
     """What a review says of the rules that its report holds, of so many in all."""
     section = audit_section(report, money_of_report(report))
     shown = len(report.heuristic_performance)
-    number = _how_many(shown, total, "rule")
+    number = _how_many(shown, total, "verdict")
     figures = (Figure("From", review, ref=ReviewReference(review)),)
     return Page(
         Headline("Rules", report.agent, f"as {review} judged it", number, "", "plain", figures),
