@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from retro.figures import DASH, money_of, percent, ratio
@@ -23,12 +23,15 @@ __all__ = ["Change", "changes"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A figure as it was and as it is; a dash where it was or is absent. `position`: it is the result of that one."""
+    """A figure as it was and as it is; a dash where it was or is absent. `position`: it is the result of that one.
+
+    What it leads to is no part of what changed.
+    """
 
     label: str
     before: str
     after: str
-    position: str | None = None
+    position: str | None = field(default=None, compare=False)
 
 
 def changes(before: Document, after: Document, currency: str = "") -> tuple[Change, ...]:
