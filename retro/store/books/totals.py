@@ -9,7 +9,7 @@ from datetime import date
 from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sqlalchemy import BigInteger, Column, Double, Table, case, delete, insert, select
+from sqlalchemy import BigInteger, Column, Double, Table, case, delete, func, insert, select
 
 from retro.periods import day_of, midnight
 from retro.store.books.positions import book_positions, is_counted
