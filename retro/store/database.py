@@ -298,6 +298,7 @@ def _open_postgresql(url: URL, patience_s: float) -> Store:
         "keepalives_idle": 30,
         "tcp_user_timeout": 30_000,  # ms; a partitioned server is noticed
         "application_name": "retro",
+        "client_encoding": "utf8",
     }
     for option in url.query:
         settings.pop(option, None)
@@ -310,6 +311,13 @@ def _open_postgresql(url: URL, patience_s: float) -> Store:
         if conn.get_execution_options().get("retro_writes", True):
             conn.exec_driver_sql(f"SET LOCAL lock_timeout = {round(patience_s * 1000)}")
 
+    def connect(conn: Any, _: object) -> None:
+        if conn.info.parameter_status("server_encoding") == "SQL_ASCII":
+            raise StoreError(
+                f"{display_url} does not know its text's encoding (SQL_ASCII): CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+            )
+
+    event.listen(engine, "connect", connect)
     event.listen(engine, "begin", begin)
     return Store(engine, display_url, "postgresql", None)
 

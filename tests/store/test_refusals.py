@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from retro.errors import StoreError
@@ -107,6 +108,18 @@ def test_an_unreachable_server_is_told_without_the_password() -> None:
         open_store("postgresql://bot:secret@127.0.0.1:1/x")
     assert "secret" not in str(refused.value)
     assert len(str(refused.value).splitlines()) == 1
+
+
+def test_a_server_that_does_not_know_its_texts_encoding_is_refused_in_one_line(postgres_server: str) -> None:
+    name = f"ascii_{os.getpid()}"
+    made = f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+    with psycopg.connect(postgres_server, autocommit=True) as conn:
+        conn.execute(made)
+        try:
+            with pytest.raises(StoreError, match="SQL_ASCII"):
+                open_store(postgres_server.replace("/postgres?", f"/{name}?"))
+        finally:
+            conn.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def test_an_unwritable_directory_is_told(open_directory: Path) -> None:
