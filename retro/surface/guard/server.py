@@ -11,6 +11,7 @@ import contextlib
 import gc
 import socket
 import struct
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -29,6 +30,8 @@ _HEAD: Final = 16 << 10
 _GRACE_S: Final = 2
 _ALLOCATED: Final = 5_000
 """New objects until a collection: it lasts milliseconds then, for an answer may hold a transaction open meanwhile."""
+_SWITCH_S: Final = 0.0005
+"""Seconds until a thread that computes lets in one that has a row to fetch: ten times as often as usual."""
 _AT_ONCE: Final = struct.pack("ii", 1, 0)
 """To linger, for no time: a reset."""
 
@@ -186,5 +189,6 @@ def serve(
     )
     gc.freeze()  # what was imported stays
     gc.set_threshold(_ALLOCATED, 20, 100)
+    sys.setswitchinterval(_SWITCH_S)
     with contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(config).run()
