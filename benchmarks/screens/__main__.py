@@ -43,6 +43,7 @@ def main() -> int:
     parser.add_argument("--database", help="an empty PostgreSQL; without it a SQLite file")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
+        print(f"{os.cpu_count()} cores; so many had work in the last minute: {os.getloadavg()[0]:.1f}")
         folder = Path(place)
         as_installed(folder)
         url = options.database or str(folder / "mirror.db")
@@ -82,9 +83,9 @@ def elsewhere(folder: Path, url: str, positions: int) -> Path:
 def served(folder: Path, url: str, port: int) -> Iterator[House]:
     """`retro web` over a database."""
     words = [sys.executable, "-m", "retro", "--db", url, "web", "--no-open", "--port", str(port)]
-    with serving(words, port, folder) as first:
+    with serving(words, port, folder) as (first, process):
         print(f"first answer after {first:.2f} s")
-        yield House(folder, url, port, (folder / "web.key").read_text().strip())
+        yield House(folder, url, port, (folder / "web.key").read_text().strip(), process)
 
 
 def told(bars: list[Bar]) -> int:

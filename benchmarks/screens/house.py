@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import os
 import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import text
@@ -20,7 +22,6 @@ from tests.worlds.places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 AGENT = "harbor-3"
 ROUNDS = 25
@@ -43,10 +44,16 @@ class House(NamedTuple):
     url: str
     port: int
     key: str
+    process: int
 
     def words(self, *words: str) -> list[str]:
         """A command of ours."""
         return [sys.executable, "-m", "retro", "--db", self.url, *words]
+
+    def processor_ms(self) -> float:
+        """What whoever serves it has taken of the processor so far, in hundredths of a second."""
+        fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) * 1e3 / os.sysconf("SC_CLK_TCK")
 
     def connect(self, port: int | None = None) -> http.client.HTTPConnection:
         """A connection that stays."""
@@ -93,8 +100,8 @@ def copied(rows: list[dict[str, Any]], number: int) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def serving(words: list[str], port: int, folder: Path) -> Iterator[float]:
-    """A process that serves, until it is let go; gives the seconds until it answered for the first time."""
+def serving(words: list[str], port: int, folder: Path) -> Iterator[tuple[float, int]]:
+    """A process that serves, until it is let go; the seconds until it answered for the first time, and its number."""
     started = time.perf_counter()
     with subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
@@ -108,7 +115,7 @@ def serving(words: list[str], port: int, folder: Path) -> Iterator[float]:
                 time.sleep(0.01)
             if process.poll() is not None:
                 raise SystemExit(f"port {port} is taken, or what serves there ended: --port names another")
-            yield time.perf_counter() - started
+            yield time.perf_counter() - started, process.pid
         finally:
             process.terminate()
 
