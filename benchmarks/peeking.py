@@ -43,8 +43,8 @@ from benchmarks.rule_lives import (
     trades,
 )
 from retro.evaluate.audit.bets import bets_of
-from retro.evaluate.audit.citations import AuditRules
 from retro.evaluate.audit.history import RECORD, WEEK, History
+from retro.evaluate.audit.rules import AuditRules
 from retro.kernels import betting
 from retro.kernels.special import t_quantile
 from retro.periods import week_start

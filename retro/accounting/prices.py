@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from retro.accounting.currencies import DOLLARS
 from retro.kernels.series import union
 from retro.periods import DAY, FOREVER
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from retro.model import MarkSeries
 
 __all__ = [
-    "DOLLARS",
     "MAX_AGE",
     "NEAR",
     "UNPRICED",
@@ -42,28 +42,6 @@ NEAR: Final = DAY // 288
 """Five minutes: marks no farther apart speak of the same time."""
 UNPRICED: Final = "no mark since its entry; open positions in it are not priced"
 _CONTRADICTS: Final = 0.02
-DOLLARS: Final = frozenset(
-    {
-        "USD",
-        "USDC",
-        "USDT",
-        "DAI",
-        "BUSD",
-        "TUSD",
-        "USDP",
-        "GUSD",
-        "PYUSD",
-        "FDUSD",
-        "USDE",
-        "USDS",
-        "LUSD",
-        "FRAX",
-        "USDD",
-        "USDC.E",
-        "SUSD",
-    }
-)
-"""Currencies in which one unit is one dollar, or means to be."""
 _EMPTY_T: Final = np.empty(0, dtype=np.int64)
 _EMPTY_X: Final = np.empty(0, dtype=np.float64)
 

@@ -24,8 +24,9 @@ from retro.present.page.audit import carried
 from retro.present.page.blocks import Notes, PathChart, Prose, Table, tone_of
 from retro.present.page.fleet import page_of_fleet
 from retro.present.page.groups import instrument_label
+from retro.present.page.labels import result_text
 from retro.present.page.position import page_of_position
-from retro.present.page.report import money_of_report, page_of_report, result_text
+from retro.present.page.report import money_of_report, page_of_report
 from retro.present.page.revision import Change, changes
 from retro.report import RetrospectiveReport
 from retro.safe import clean, plain_text, shorten

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from retro.evaluate.audit.citations import AuditRules
+from retro.evaluate.audit.rules import AuditRules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

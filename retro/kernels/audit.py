@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from retro.kernels.series import union
+from retro.kernels.terms import Thresholds
 from retro.kernels.uncertainty import DaySums, Floats, by_day
 
 if TYPE_CHECKING:
@@ -28,15 +29,6 @@ Grade = Literal["none", "weak", "suggestive", "supported"]
 INSEPARABLE_ABOVE = 0.8
 NEAREST = 100  # heuristics named beside one that cannot be told apart from them
 EXACTLY = 1e-9  # an average this near a threshold is the threshold, rounded
-
-
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """When a heuristic is judged and how: outcomes needed, and averages in the unit of the outcomes."""
-
-    min_citations: int = 3
-    demote: float = -1.0
-    investigate: float = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)

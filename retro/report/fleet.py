@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from retro.report.extremes import movers
 from retro.report.form import Document, Reasons
-from retro.report.period import RetrospectiveReport  # noqa: TC001  pydantic reads it at run time
+
+if TYPE_CHECKING:
+    from retro.report.period import RetrospectiveReport
 
 __all__ = [
     "AgentState",

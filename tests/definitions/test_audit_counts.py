@@ -13,7 +13,7 @@ import pytest
 
 from retro.app.settlement.audit import audit_life
 from retro.app.settlement.settle import settled_book
-from retro.evaluate.audit.citations import Rule
+from retro.evaluate.audit.rules import Rule
 from tests.worlds.lives import agent_of, settings_for
 from tests.worlds.oracle import DAY, WEEK, Life, approx, clustered_error, instant, role_error, student_p
 

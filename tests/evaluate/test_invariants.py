@@ -14,8 +14,9 @@ from retro.accounting.movements import Booking
 from retro.errors import InvariantError
 from retro.evaluate.audit.audit import _check_shared, audit_period
 from retro.evaluate.audit.bets import bets_of
-from retro.evaluate.audit.citations import AuditRules, CreditItem, citing
+from retro.evaluate.audit.citations import CreditItem, citing
 from retro.evaluate.audit.history import history_from
+from retro.evaluate.audit.rules import AuditRules
 from retro.evaluate.position.life import Lookahead, PositionPath
 from retro.evaluate.position.measures import measures_of
 from retro.evaluate.position.retrospective import AgentWords, retrospect

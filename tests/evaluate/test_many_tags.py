@@ -9,8 +9,9 @@ import pytest
 
 from retro.evaluate.audit.audit import audit_period
 from retro.evaluate.audit.bets import bets_of
-from retro.evaluate.audit.citations import AuditRules, Rule, items_of
+from retro.evaluate.audit.citations import items_of
 from retro.evaluate.audit.history import history_from
+from retro.evaluate.audit.rules import AuditRules, Rule
 from retro.evaluate.audit.tally import by_position
 from retro.evaluate.position.foresight import Cited
 from retro.evaluate.position.summary import PositionSummary

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.kernels import audit
+from retro.kernels.terms import Thresholds
 from retro.kernels.uncertainty import by_day, mean_estimate
 from tests.worlds.places import GOLDEN
 from tests.worlds.work import calls_in
@@ -46,7 +47,7 @@ def test_decision_rule_has_the_published_boundaries(row: Any) -> None:
 
 
 def test_configured_thresholds_replace_the_seeds() -> None:
-    strict = audit.Thresholds(min_citations=5, demote=0.0, investigate=2.0)
+    strict = Thresholds(min_citations=5, demote=0.0, investigate=2.0)
     assert audit.recommend(4, 9.0, strict) == "insufficient_data"
     assert audit.recommend(5, -0.001, strict) == "demote"
     assert audit.recommend(5, 0.0, strict) == "investigate"

@@ -13,7 +13,8 @@ from math import isnan
 from typing import TYPE_CHECKING, Any, Final
 
 from memory.records import records_of_agent
-from retro.accounting.prices import DOLLARS, base_and_quote
+from retro.accounting.currencies import DOLLARS
+from retro.accounting.prices import base_and_quote
 from retro.app.estate.census import known_name
 from retro.app.estate.folders import run_errands
 from retro.app.estate.manifest import MANIFEST, AgentFacts, ExportFile, Manifest, digest_of_file

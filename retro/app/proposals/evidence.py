@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from playbook import Playbook
     from retro.app.settlement.settings import AgentSettings
     from retro.evaluate.audit.bets import Bets
-    from retro.evaluate.audit.citations import AuditRules
     from retro.evaluate.audit.history import History
+    from retro.evaluate.audit.rules import AuditRules
     from retro.report import HeuristicReport, RetrospectiveReport
     from retro.store.database import Store
     from retro.store.facts.agents import Agent

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from playbook import Amendment
     from retro.app.proposals.evidence import CitationEvidence
-    from retro.evaluate.audit.citations import Role, Unit
+    from retro.evaluate.audit.citations import Role
+    from retro.evaluate.audit.rules import Unit
     from retro.store.proposals import Proposal
 
 __all__ = ["ProposalVerdict", "record_verdicts", "verdict_of", "verdicts"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from retro.accounting.prices import DOLLARS
+from retro.accounting.currencies import DOLLARS
 from retro.app.settlement.tracks import Extent, load_tracks
 from retro.errors import UsageError
 from retro.evaluate.drift.answer import DriftTerms, drift_of, summary_of

@@ -14,8 +14,6 @@ from retro.errors import UsageError
 from retro.figures import count, day_text
 from retro.kinds import WEEKLY
 from retro.periods import HOUR, format_instant, week_name, week_of, week_start, zone
-from retro.report import RetrospectiveReport
-from retro.report.document import read
 from retro.report.fleet import (
     AgentWeek,
     FleetCurrency,
@@ -119,7 +117,12 @@ def _line(conn: Connection, review: int, revision: int, line: str | None) -> Wee
     if line is not None:
         return WeekLine.model_validate_json(line)
     text = fleet.document_text(conn, review, revision)
-    document = None if text is None else read(text, WEEKLY.name)
+    if text is None:
+        return None
+    from retro.report import RetrospectiveReport  # noqa: PLC0415  whoever finds lines reads no document
+    from retro.report.document import read  # noqa: PLC0415  as above
+
+    document = read(text, WEEKLY.name)
     return line_of(document) if isinstance(document, RetrospectiveReport) else None
 
 

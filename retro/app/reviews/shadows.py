@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from retro.app.settlement.book import SettledBook
     from retro.evaluate.inputs import Inputs
     from retro.evaluate.whatif.entered import EnteredLives
-    from retro.evaluate.whatif.rule import WhatIfRule
-    from retro.evaluate.whatif.shadows import ShadowStrategy
+    from retro.evaluate.whatif.rule import ShadowStrategy, WhatIfRule
     from retro.report.evaluators.shadows import ShadowRow
 
 __all__ = ["entered_positions", "shadows_of"]

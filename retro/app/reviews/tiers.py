@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retro.app.settlement.book import SettledBook
-    from retro.evaluate.claims.tiers import TierTerms
     from retro.evaluate.claims.totals import ClaimTotals
+    from retro.evaluate.terms import TierTerms
     from retro.report.evaluators.tiers import TierReport
     from retro.store.books.tier_costs import TierCosts
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     from retro.app.settlement.book import SettledBook
     from retro.evaluate.audit.bets import Bets
-    from retro.evaluate.audit.citations import AuditRules, CreditItem
+    from retro.evaluate.audit.citations import CreditItem
     from retro.evaluate.audit.history import History
+    from retro.evaluate.audit.rules import AuditRules
     from retro.evaluate.position.summary import PositionSummary
     from retro.report import HeuristicReport
 

@@ -13,8 +13,8 @@ from retro.store.facts import events
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from retro.evaluate.claims.fold import ClaimTerms
     from retro.evaluate.claims.record import ClaimHistory
+    from retro.evaluate.terms import ClaimTerms
 
 __all__ = ["settle_claims"]
 

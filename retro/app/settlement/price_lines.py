@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from retro.accounting.currencies import DOLLARS
 from retro.accounting.order import natural_key
-from retro.accounting.prices import DOLLARS, Prices, base_and_quote, related_symbols
+from retro.accounting.prices import Prices, base_and_quote, related_symbols
 from retro.model import Cost, Equity, External, Fill, Flow, Position, Snapshot
 from retro.periods import DAY, FOREVER
 from retro.store.books.trades import traded

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import astuple, dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
 from playbook.citation import claims
-from retro.accounting.prices import DOLLARS
+from retro.accounting.currencies import DOLLARS
 from retro.errors import UsageError
-from retro.evaluate.audit.citations import AuditRules, Rule
-from retro.evaluate.claims.fold import ClaimTerms, FitTerms
-from retro.evaluate.claims.record import CLAIM
-from retro.evaluate.claims.tiers import TierTerms
-from retro.evaluate.claims.totals import KeyTotals
+from retro.evaluate.audit.rules import AuditRules, Rule
 from retro.evaluate.inputs import BenchmarkTerms, Options
-from retro.evaluate.meta.learning import AgeingTerms
-from retro.evaluate.whatif.rule import parse_rule
-from retro.evaluate.whatif.shadow_days import RESULT, SHADOW_DAY
-from retro.evaluate.whatif.shadows import SHADOW_EXIT, ShadowStrategy, ShadowTerms
-from retro.kernels.audit import Thresholds
-from retro.kernels.evaluators.residuals import RingTerms
+from retro.evaluate.records import (
+    CLAIM_COLUMNS,
+    KEY_TOTALS,
+    RESULT_COLUMNS,
+    SHADOW_DAY_COLUMNS,
+    SHADOW_EXIT_COLUMNS,
+    TIER_COST_COLUMNS,
+)
+from retro.evaluate.terms import AgeingTerms, ClaimTerms, FitTerms, ShadowTerms, TierTerms
+from retro.evaluate.whatif.rule import ShadowStrategy, parse_rule
+from retro.kernels.terms import RingTerms, Thresholds
 from retro.periods import HOUR, midnight, parse_duration, zone
-from retro.store.books.tier_costs import TIER_COST
 from retro.store.books.totals import total_columns
 from retro.version import DEFINITIONS
 
@@ -88,13 +88,13 @@ class AgentSettings:
             claims,
             self.options.use_highs_lows,
             astuple(self.claims),
-            CLAIM.descr,
-            [field.name for field in fields(KeyTotals)],
+            CLAIM_COLUMNS,
+            KEY_TOTALS,
             sorted((rule.text, since) for rule, since in self.shadow_rules.items()),
-            SHADOW_EXIT.descr,
-            SHADOW_DAY.descr,
-            RESULT.descr,
-            TIER_COST.descr,
+            SHADOW_EXIT_COLUMNS,
+            SHADOW_DAY_COLUMNS,
+            RESULT_COLUMNS,
+            TIER_COST_COLUMNS,
             total_columns(),
             DEFINITIONS,
         ]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from retro.accounting.prices import Prices
     from retro.accounting.track import PositionHistory
     from retro.app.settlement.settings import AgentSettings
-    from retro.evaluate.audit.citations import AuditRules
+    from retro.evaluate.audit.rules import AuditRules
     from retro.evaluate.position.levels import WeeklyMoney
     from retro.evaluate.position.summary import PositionSummary
     from retro.model import Fact

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retro.evaluate.audit.bets import Bets
-    from retro.evaluate.audit.citations import AuditRules, CreditItem, Role
+    from retro.evaluate.audit.citations import CreditItem, Role
     from retro.evaluate.audit.history import History
+    from retro.evaluate.audit.rules import AuditRules
 
 __all__ = ["audit_period", "audit_standing"]
 

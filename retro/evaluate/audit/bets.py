@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from retro.kernels import anytime, betting
+from retro.kernels import betting
 from retro.kernels.audit import ExactSum, recommend
 from retro.kernels.betting import GRADES, Bounds, WeekGrid
+from retro.kernels.evaluators import anytime
 from retro.kernels.series import union
 from retro.periods import FOREVER, week_of, week_start
 
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retro.evaluate.audit.citations import AuditRules, Role, Unit
+    from retro.evaluate.audit.citations import Role
     from retro.evaluate.audit.history import History
-    from retro.kernels.audit import Grade, Kind, Thresholds
+    from retro.evaluate.audit.rules import AuditRules, Unit
+    from retro.kernels.audit import Grade, Kind
     from retro.kernels.betting import Wealth
+    from retro.kernels.terms import Thresholds
 
 __all__ = ["Bets", "OddsByWeek", "RuleEvidence", "WeekLook", "bets_of", "in_unit", "number_of", "since_of"]
 

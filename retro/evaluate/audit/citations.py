@@ -8,26 +8,22 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from playbook.citation import resolve
 from retro.evaluate.position.foresight import ENTRY_ACTIONS, EXIT_ACTIONS
-from retro.kernels import audit
 from retro.periods import DAY, day_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from collections.abc import Set as AbstractSet
-    from zoneinfo import ZoneInfo
 
+    from retro.evaluate.audit.rules import AuditRules, Unit
     from retro.evaluate.position.foresight import Cited
     from retro.evaluate.position.summary import PositionSummary
 
 __all__ = [
-    "AuditRules",
     "CitingDecisions",
     "CreditItem",
     "FirstCitation",
     "Outcome",
     "Role",
-    "Rule",
-    "Unit",
     "citing",
     "entry_day",
     "every_item",
@@ -35,39 +31,7 @@ __all__ = [
     "outcomes_of",
 ]
 
-Unit = Literal["usd", "r", "bps"]
 Role = Literal["entry", "exit"]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A heuristic of the playbook as the audit needs it."""
-
-    id: str
-    text: str
-    tags: tuple[str, ...] = ()
-    since: int | None = None
-    watched: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class AuditRules:
-    """How to judge: the playbook's heuristics, thresholds, the unit they are in, what an entry's outcome is.
-
-    `claims`: tag -> the heuristic that claims it; `rules` name each tag once.
-    """
-
-    rules: Mapping[str, Rule] = field(default_factory=dict)
-    thresholds: audit.Thresholds = field(default_factory=audit.Thresholds)
-    unit: Unit = "usd"
-    entry_outcome: Literal["final_pnl", "vs_inaction"] = "final_pnl"
-    zone: ZoneInfo | None = None
-    claims: Mapping[str, str] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Read off once what each tag stands for: it is asked for with every row and position."""
-        claims = {tag: rule.id for rule in self.rules.values() for tag in rule.tags}
-        object.__setattr__(self, "claims", claims)
 
 
 class FirstCitation(NamedTuple):

@@ -11,7 +11,7 @@ from retro.report import BreakEvenGain, DetectorState, OddsPath, Partner
 
 if TYPE_CHECKING:
     from retro.evaluate.audit.bets import RuleEvidence
-    from retro.evaluate.audit.citations import Rule
+    from retro.evaluate.audit.rules import Rule
     from retro.evaluate.audit.tally import Tally
     from retro.evaluate.audit.uncited import RoleOutcomes
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retro.evaluate.audit.citations import AuditRules, Role
+    from retro.evaluate.audit.citations import Role
+    from retro.evaluate.audit.rules import AuditRules
     from retro.evaluate.position.levels import WeeklyMoney
     from retro.evaluate.position.summary import PositionSummary
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from retro.evaluate.audit.bets import bets_of, number_of
-from retro.evaluate.audit.citations import Rule
+from retro.evaluate.audit.rules import Rule
 from retro.kernels import betting
 from retro.kernels.betting import Bounds, WeekGrid
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retro.evaluate.audit.citations import AuditRules, Role, Unit
+    from retro.evaluate.audit.citations import Role
     from retro.evaluate.audit.history import History
+    from retro.evaluate.audit.rules import AuditRules, Unit
 
 __all__ = ["LaterBets", "later_bets"]
 

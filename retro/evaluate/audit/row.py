@@ -14,8 +14,9 @@ from retro.report import HeuristicReport, Recommendation
 if TYPE_CHECKING:
     import numpy as np
 
-    from retro.evaluate.audit.citations import AuditRules, Role
+    from retro.evaluate.audit.citations import Role
     from retro.evaluate.audit.evidence import RowFacts
+    from retro.evaluate.audit.rules import AuditRules
     from retro.evaluate.audit.tally import Tally
     from retro.evaluate.audit.uncited import RoleOutcomes
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retro.evaluate.audit.citations import AuditRules, CitingDecisions, CreditItem, Role, Unit
+    from retro.evaluate.audit.citations import CitingDecisions, CreditItem, Role
     from retro.evaluate.audit.history import History
+    from retro.evaluate.audit.rules import AuditRules, Unit
 
 __all__ = ["Tally", "by_position", "inside", "tally", "tally_open"]
 

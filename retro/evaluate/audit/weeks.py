@@ -11,7 +11,8 @@ from retro.evaluate.audit.citations import every_item
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from retro.evaluate.audit.citations import AuditRules, CreditItem, Role
+    from retro.evaluate.audit.citations import CreditItem, Role
+    from retro.evaluate.audit.rules import AuditRules
     from retro.evaluate.position.levels import WeekLevels, WeeklyMoney
     from retro.evaluate.position.summary import PositionSummary
 

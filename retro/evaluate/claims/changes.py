@@ -11,9 +11,9 @@ from retro.evaluate.claims.forecasts import missing_residuals
 from retro.report.evaluators.changes import CalibrationChange, ForecastChange
 
 if TYPE_CHECKING:
-    from retro.evaluate.claims.fold import ClaimTerms
     from retro.evaluate.claims.record import ClaimKey
     from retro.evaluate.claims.totals import ClaimTotals, KeyTotals
+    from retro.evaluate.terms import ClaimTerms
 
 __all__ = ["ClaimPeriod", "claim_changes"]
 

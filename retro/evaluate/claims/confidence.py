@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retro.evaluate.claims.fold import FitTerms
     from retro.evaluate.claims.record import ClaimHistory, ClaimKey
+    from retro.evaluate.terms import FitTerms
     from retro.kernels.evaluators.calibration import Curve, ReliabilityBins
     from retro.kernels.uncertainty import Floats
 

@@ -6,7 +6,6 @@ where it was, and one made anew from everything has the same bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import nan
 from typing import TYPE_CHECKING
 
@@ -15,11 +14,10 @@ import numpy as np
 from retro.accounting.order import natural_key
 from retro.evaluate.audit.history import identity
 from retro.evaluate.claims.record import CLAIM, TIERS, UNCATEGORISED, ClaimHistory, ClaimKey, joined
+from retro.evaluate.claims.target import target_of
 from retro.evaluate.columns import column
 from retro.kernels import accuracy
 from retro.kernels.evaluators import calibration, residuals
-from retro.kernels.evaluators.residuals import RingTerms
-from retro.periods import parse_instant
 from retro.report.evaluators.claims import ANY
 
 if TYPE_CHECKING:
@@ -27,45 +25,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from retro.evaluate.terms import ClaimTerms, FitTerms
     from retro.kernels.evaluators.calibration import Curve
     from retro.kernels.evaluators.residuals import Corrections
+    from retro.kernels.terms import RingTerms
     from retro.kernels.uncertainty import Integers
     from retro.model import Decision, Prediction, Resolution
 
 __all__ = [
-    "ClaimTerms",
-    "FitTerms",
     "correction_at",
     "curve_at",
     "curve_of",
     "folded",
     "is_sample",
     "key_of",
-    "target_of",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class FitTerms:
-    """The first fit comes at `minimum` samples, the next after each `interval` more, which it leaves out."""
-
-    minimum: int = 30
-    interval: int = 50
-
-    def samples(self, resolved: int) -> int:
-        """How many of the first samples the curve in force rests on, once so many are known; 0: no curve yet."""
-        if resolved < self.minimum:
-            return 0
-        fitted = self.minimum + (resolved - self.minimum) // self.interval * self.interval
-        return self.minimum if fitted == self.minimum else fitted - self.interval
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimTerms:
-    """What correction and calibration rest on."""
-
-    ring: RingTerms = field(default_factory=RingTerms)
-    fits: FitTerms = field(default_factory=FitTerms)
 
 
 def folded(
@@ -205,14 +179,6 @@ def _decision(
     """What a prediction was made for: no decision that came after it was known how it turned out."""
     decision = None if prediction.decision is None else decisions.get(prediction.decision)
     return None if decision is None or decision.at > resolution.at else decision
-
-
-def target_of(prediction: Prediction) -> int | None:
-    """The instant that a prediction speaks of, in microseconds, however it was told; None where it names none."""
-    target = prediction.target_at
-    if isinstance(target, str):
-        return parse_instant(target)
-    return None if target is None else target * 1000
 
 
 def _is_late(prediction: Prediction) -> bool:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retro.evaluate.claims.fold import ClaimTerms
     from retro.evaluate.claims.record import ClaimHistory, ClaimKey
+    from retro.evaluate.terms import ClaimTerms
     from retro.kernels.uncertainty import Floats
     from retro.model import Prediction
 

@@ -19,7 +19,7 @@ from retro.report.evaluators.claims import ANY, HindsightForecast
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from retro.evaluate.audit.citations import AuditRules
+    from retro.evaluate.audit.rules import AuditRules
     from retro.evaluate.position.summary import PositionSummary
     from retro.model import Prediction
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from retro.evaluate.records import CLAIM_COLUMNS
 from retro.report.evaluators.claims import ANY
 
 if TYPE_CHECKING:
@@ -21,29 +22,7 @@ UNCATEGORISED: Final = "uncategorised"
 TIERS: Final[tuple[Literal["T0", "T1", "T2"], ...]] = ("T0", "T1", "T2")
 """Tiers of inference, from none to the dearest."""
 
-CLAIM: Final = np.dtype(
-    [
-        ("prediction", "<i8"),
-        ("decision", "<i8"),
-        ("category", "<i4"),
-        ("regime", "<i4"),
-        ("difficulty", "<i4"),
-        ("tier", "<i1"),
-        ("at", "<i8"),
-        ("ends_at", "<i8"),
-        ("resolved_at", "<i8"),
-        ("predicted", "<f8"),
-        ("low", "<f8"),
-        ("high", "<f8"),
-        ("actual", "<f8"),
-        ("verdict", "<f8"),
-        ("confidence", "<f8"),
-        ("bias", "<f8"),
-        ("low_offset", "<f8"),
-        ("high_offset", "<f8"),
-        ("worth", "<f8"),
-    ]
-)
+CLAIM: Final = np.dtype(list(CLAIM_COLUMNS))
 """One prediction and the first word of what came: `prediction` is the `identity` of its id, texts are indices into names,
 instants microseconds, NaN is absent.
 

@@ -16,22 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from retro.evaluate.claims.totals import TierKey
+    from retro.evaluate.terms import TierTerms
     from retro.report.evaluators.tiers import TierAdviceKind
 
-__all__ = ["TierTerms", "tier_report"]
+__all__ = ["tier_report"]
 
 _FREE, _CHEAP, _DEAR = 0, 1, 2
 _POINTS: Final = 100
 _CAUTION: Final = "hard questions go to the higher tier: this compares what was asked, not the models"
-
-
-@dataclass(frozen=True, slots=True)
-class TierTerms:
-    """When tiers are compared, which ratio suggests a shift, and what one point of accuracy is worth a prediction."""
-
-    least: int = 20
-    ratio: float = 1.5
-    dollars_per_point: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

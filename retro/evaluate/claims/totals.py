@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from retro.evaluate.claims.record import ClaimHistory
     from retro.kernels.evaluators.calibration import ReliabilityBins
-    from retro.kernels.evaluators.residuals import Correction, RingTerms
+    from retro.kernels.evaluators.residuals import Correction
+    from retro.kernels.terms import RingTerms
     from retro.kernels.uncertainty import Floats
 
 __all__ = ["ClaimTotals", "ConfidenceBins", "KeyTotals", "SumOf", "TierKey", "totals_of"]

@@ -11,7 +11,7 @@ from retro.evaluate.audit.citations import every_item
 
 if TYPE_CHECKING:
     from retro.accounting.movements import Closing, OpeningFill
-    from retro.evaluate.audit.citations import AuditRules
+    from retro.evaluate.audit.rules import AuditRules
     from retro.evaluate.position.life import PositionPath
     from retro.evaluate.position.summary import PositionSummary
 

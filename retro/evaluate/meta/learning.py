@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from playbook import Playbook
     from retro.evaluate.meta.competence import Competence
     from retro.evaluate.meta.progress import LearningFacts, Progress
+    from retro.evaluate.terms import AgeingTerms
     from retro.kernels.evaluators.survival import SurvivalCurve
     from retro.periods import Period
 
 __all__ = [
-    "AgeingTerms",
     "Heritage",
     "absent_groups",
     "generations",
@@ -41,19 +41,6 @@ _NO_GROUP: Final = {
     "heuristics": "no rule that was active had an outcome by the end of both weeks",
     "generations": "no predecessor is configured, or one of the two was not yet competent",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class AgeingTerms:
-    """Whether weeks are scored at all, from which negative week on ageing speeds up, and by how much a week."""
-
-    enabled: bool = True
-    negative_weeks: int = 2
-    acceleration: float = 0.10
-
-    def multiplier(self, run: int) -> float:
-        """1, and from the given run of negative weeks on faster with each."""
-        return 1.0 if run < self.negative_weeks else 1 + self.acceleration * max(0, run - 1)
 
 
 def learning_report(

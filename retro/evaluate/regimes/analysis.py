@@ -14,8 +14,8 @@ from retro.report import RegimeAnalysis, RegimeRow, RuleContrast, RuleInRegime
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from retro.evaluate.audit.citations import AuditRules
     from retro.evaluate.audit.history import History
+    from retro.evaluate.audit.rules import AuditRules
     from retro.evaluate.regimes.bets import RegimeCell
     from retro.evaluate.regimes.labels import RegimeLabels
     from retro.kernels.audit import Grade

@@ -10,8 +10,8 @@ import numpy as np
 
 from retro.accounting.order import natural_key
 from retro.evaluate.audit.bets import bets_of
-from retro.evaluate.audit.citations import Rule
 from retro.evaluate.audit.history import History, identity
+from retro.evaluate.audit.rules import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retro.evaluate.audit.bets import RuleEvidence
-    from retro.evaluate.audit.citations import AuditRules
+    from retro.evaluate.audit.rules import AuditRules
 
 __all__ = ["MOST_REGIMES", "RegimeCell", "cells_of", "common_regimes"]
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from retro.errors import UsageError
 from retro.periods import parse_duration
 
-__all__ = ["GRID", "Trait", "WhatIfRule", "parse_rule"]
+if TYPE_CHECKING:
+    from datetime import date
+
+__all__ = ["GRID", "ShadowStrategy", "Trait", "WhatIfRule", "parse_rule"]
 
 Kind = Literal["exit-after", "stop", "take", "trail", "without", "size-cap", "half-size"]
 Trait = Literal["heuristic", "tag", "regime", "hour"]
@@ -56,6 +59,15 @@ class WhatIfRule:
     def leaves(self) -> bool:
         """Whether it is a way to leave earlier, so that marks decide."""
         return self.kind in {"exit-after", "stop", "take", "trail"}
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowStrategy:
+    """A rule that runs forward from the start of a day on."""
+
+    name: str
+    rule: WhatIfRule
+    since: date
 
 
 def parse_rule(text: str) -> WhatIfRule:

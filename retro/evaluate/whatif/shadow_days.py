@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from retro.accounting.order import natural_key
+from retro.evaluate.records import RESULT_COLUMNS, SHADOW_DAY_COLUMNS
 from retro.evaluate.whatif.entered import days_of
 from retro.evaluate.whatif.shadows import PairedDays
 from retro.kernels.evaluators.paired_days import peak
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["RESULT", "SHADOW_DAY", "ShadowDays", "joined", "paired_by_word", "shadow_days"]
 
-SHADOW_DAY: Final = np.dtype([("shadow", "<i4"), ("day", "<i8"), ("told_at", "<i8"), ("pnl", "<f8")])
+SHADOW_DAY: Final = np.dtype(list(SHADOW_DAY_COLUMNS))
 """What a shadow made on a day, by number, in base currency: its first word about that day, and when that was told."""
 
-RESULT: Final = np.dtype([("opened_at", "<i8"), ("closed_at", "<i8"), ("pnl", "<f8"), ("notional", "<f8")])
+RESULT: Final = np.dtype(list(RESULT_COLUMNS))
 """What a closed position made and cost, instants in microseconds; NaN where what it made is not known or enters no rate."""
 
 

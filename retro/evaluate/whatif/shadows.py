@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from retro.evaluate.records import SHADOW_EXIT_COLUMNS
 from retro.evaluate.whatif.entered import days_of
 from retro.evaluate.whatif.replay import replays
 from retro.kernels.evaluators.paired_days import chance_of_none, holm_levels, peak, stationary_means
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from retro.evaluate.terms import ShadowTerms
     from retro.evaluate.whatif.entered import EnteredLives
-    from retro.evaluate.whatif.rule import WhatIfRule
+    from retro.evaluate.whatif.rule import ShadowStrategy, WhatIfRule
     from retro.kernels.uncertainty import Floats, Integers
     from retro.report.evaluators.shadows import ShadowVerdict
 
@@ -30,8 +32,6 @@ __all__ = [
     "SHADOW_EXIT",
     "PairedDays",
     "ShadowExits",
-    "ShadowStrategy",
-    "ShadowTerms",
     "exits_by_rule",
     "judged",
     "paired_by_rule",
@@ -44,30 +44,7 @@ _ROUNDING: Final = 1e-12
 """A day's difference that is a smaller share of its money is rounding, and no difference."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShadowStrategy:
-    """A rule that runs forward from the start of a day on."""
-
-    name: str
-    rule: WhatIfRule
-    since: date
-
-
-SHADOW_EXIT: Final = np.dtype(
-    [
-        ("opened_at", "<i8"),
-        ("left_at", "<i8"),
-        ("closed", "?"),
-        ("real", "<f8"),
-        ("notional", "<f8"),
-        ("shadow_at", "<i8"),
-        ("shadow", "<f8"),
-        ("acts", "?"),
-        ("changed", "?"),
-        ("counts", "?"),
-        ("final_at", "<i8"),
-    ]
-)
+SHADOW_EXIT: Final = np.dtype(list(SHADOW_EXIT_COLUMNS))
 """One position beside what a rule made of it, instants in microseconds, money in base currency.
 
 `left_at` is its exit, K of an open one; `real` what it made by then. `shadow_at` and `shadow` are the rule's: where it
@@ -110,14 +87,6 @@ class ShadowExits:
             if record is not None:
                 records[place], keeps[place] = record, True
         return ShadowExits(self.names, records).where(keeps)
-
-
-@dataclass(frozen=True, slots=True)
-class ShadowTerms:
-    """When a shadow is judged, in days, and by how much it has to be better to be promoted."""
-
-    min_days: int = 7
-    promote_at: float = 0.10
 
 
 @dataclass(frozen=True, slots=True, eq=False)

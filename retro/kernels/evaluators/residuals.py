@@ -18,18 +18,10 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from retro.kernels.terms import RingTerms
     from retro.kernels.uncertainty import Floats, Integers
 
 _MOST_CELLS = 1_000_000  # residuals sorted at once
-
-
-@dataclass(frozen=True, slots=True)
-class RingTerms:
-    """How many of the newest residuals speak, from how many on, and the coverage that the interval is made for."""
-
-    size: int = 200
-    minimum: int = 30
-    quantile: float = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)

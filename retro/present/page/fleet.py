@@ -17,8 +17,7 @@ from retro.present.page.blocks import (
     TableRow,
     tone_of,
 )
-from retro.present.page.labels import short_name
-from retro.present.page.report import result_text
+from retro.present.page.labels import result_text, short_name
 from retro.present.references import AgentReference, ReviewReference
 
 if TYPE_CHECKING:

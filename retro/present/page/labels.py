@@ -25,12 +25,14 @@ __all__ = [
     "attribution_bars",
     "figure_name",
     "reason_text",
+    "result_text",
     "short_name",
     "verdict_tone",
 ]
 
 _NAME: Final = 32
 _ROUNDING: Final = 1e-9
+_NOTHING: Final = 5e-10  # what figures write as 0
 
 POSITION_KINDS: Final = {
     "spot": "spot",
@@ -122,3 +124,12 @@ def attribution_bars(pnl: PnlAttribution, money: MoneyStyle) -> Bars:
         )
     rows = tuple(Bar(line.label, amount, money.signed(amount)) for line, amount in lines)
     return Bars(rows, Bar("Total", pnl.total, money.signed(pnl.total)), money.currency)
+
+
+def result_text(value: float | None, money: MoneyStyle) -> str:
+    """Up 8.41 USDC, Down 3.20 USDC, or Flat; without a value: not priced."""
+    if value is None:
+        return "Not priced"
+    if abs(value) < _NOTHING:
+        return "Flat"
+    return f"{'Up' if value > 0 else 'Down'} {money.amount(abs(value))}"

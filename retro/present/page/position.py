@@ -23,8 +23,14 @@ from retro.present.page.blocks import (
     tone_of,
 )
 from retro.present.page.groups import instrument_label
-from retro.present.page.labels import FLAGS, attribution_bars, figure_name, reason_text, short_name
-from retro.present.page.report import result_text
+from retro.present.page.labels import (
+    FLAGS,
+    attribution_bars,
+    figure_name,
+    reason_text,
+    result_text,
+    short_name,
+)
 from retro.present.page.twins import twins_section
 from retro.present.references import RuleReference, RulesReference
 

@@ -25,7 +25,7 @@ from retro.present.page.groups import (
     instrument_label,
     positions_section,
 )
-from retro.present.page.labels import VERDICTS, short_name
+from retro.present.page.labels import VERDICTS, result_text, short_name
 from retro.present.page.market import benchmark_figure, cash_note, market_figure
 from retro.present.page.money import (
     attribution_section,
@@ -50,11 +50,10 @@ if TYPE_CHECKING:
     from retro.report import PositionRetrospective, RetrospectiveReport
 from retro.report.lines import SignedLine
 
-__all__ = ["money_of_report", "page_of_report", "result_text", "unpriced_text"]
+__all__ = ["money_of_report", "page_of_report", "unpriced_text"]
 
 _NAMED: Final = 4
 _MAIN: Final = 2  # gains, and losses, that the headline names
-_NOTHING: Final = 5e-10  # what figures write as 0
 
 
 def money_of_report(report: RetrospectiveReport) -> MoneyStyle:
@@ -95,15 +94,6 @@ def page_of_report(report: RetrospectiveReport) -> Page:
         sections=tuple(section for section in sections if section is not None),
         foot=provenance_lines(report),
     )
-
-
-def result_text(value: float | None, money: MoneyStyle) -> str:
-    """Up 8.41 USDC, Down 3.20 USDC, or Flat; without a value: not priced."""
-    if value is None:
-        return "Not priced"
-    if abs(value) < _NOTHING:
-        return "Flat"
-    return f"{'Up' if value > 0 else 'Down'} {money.amount(abs(value))}"
 
 
 def _headline(report: RetrospectiveReport, money: MoneyStyle) -> Headline:

@@ -11,7 +11,6 @@ from itertools import pairwise
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import numpy as np
 from sqlalchemy import (
     BigInteger,
     Column,
@@ -28,7 +27,7 @@ from sqlalchemy import (
     update,
 )
 
-from retro.evaluate.whatif.shadow_days import RESULT
+from retro.evaluate.records import RESULT_COLUMNS
 from retro.invariant import invariant
 from retro.periods import DAY, format_instant
 from retro.store.facts.agents import key_query, known_key
@@ -334,10 +333,12 @@ def positions(
 
 
 def results_opened(conn: Connection, agent: str, start: int, end: int) -> NDArray[Any]:
-    """What the closed positions made that were opened at start <= at < end, oldest entry first, (n,) of `RESULT`.
+    """What the closed positions made that were opened at start <= at < end, oldest entry first, (n,) of `RESULT_COLUMNS`.
 
     NaN where that is not known, or enters no rate (`PositionSummary.counts`).
     """
+    import numpy as np  # noqa: PLC0415  who lists positions needs no arrays
+
     c = book_positions.c
     is_counted = c.flagged_at.is_(None) | ((c.final_pnl < 0) & (func.coalesce(c.ruling, "") != "rejected"))
     query = select(c.opened_at, c.closed_at, case((is_counted, c.final_pnl)), c.notional).where(
@@ -349,7 +350,7 @@ def results_opened(conn: Connection, agent: str, start: int, end: int) -> NDArra
             (opened, closed, nan if pnl is None else pnl, notional or 0.0)
             for opened, closed, pnl, notional in rows
         ],
-        RESULT,
+        list(RESULT_COLUMNS),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from sqlalchemy import BigInteger, Column, LargeBinary, Table, Text, bindparam, delete, func, insert, select
 
 from retro.evaluate.claims.record import TIERS
+from retro.evaluate.records import TIER_COST_COLUMNS
 from retro.kernels.sums import exact_parts
 from retro.model import Cost
 from retro.periods import DAY, FOREVER
@@ -28,7 +29,7 @@ __all__ = ["TIER_COST", "TierCosts", "forget_tier_costs", "settle_tier_costs", "
 _DAYS: Final = 8
 """Days a block holds: what a week reads of single costs are those of its own and of the block before."""
 
-TIER_COST: Final = np.dtype([("at", "<i8"), ("tier", "<i1"), ("amount", "<f8")])
+TIER_COST: Final = np.dtype(list(TIER_COST_COLUMNS))
 """What inference of a tier, by number, was paid for at an instant, in base currency."""
 
 book_tier_costs: Final = Table(

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-import numpy as np
 from sqlalchemy import select
 
 from retro.errors import DamagedRowError
 from retro.model import decode
 from retro.periods import DAY, format_instant
-from retro.store.facts.blocks import unpack
 from retro.store.schema import agents, events, mark_blocks
 from retro.store.schema import series as mark_series
 
@@ -49,6 +47,8 @@ def facts(conn: Connection, *conditions: ColumnElement[bool]) -> Iterator[Damage
 
 def blocks(conn: Connection, *conditions: ColumnElement[bool]) -> Iterator[DamagedRowError]:
     """The days of marks that cannot be read, by owner, instrument and day; of those that fulfil the conditions."""
+    from retro.store.facts.blocks import unpack  # noqa: PLC0415  who reads no marks needs no arrays
+
     columns = mark_blocks.c
     packed = (columns.at_ms, columns.price, columns.low, columns.high, columns.micros)
     query = select(mark_series.c.owner, mark_series.c.instrument, columns.day, *packed)
@@ -58,7 +58,7 @@ def blocks(conn: Connection, *conditions: ColumnElement[bool]) -> Iterator[Damag
         for owner, instrument, day, *block in rows:
             try:
                 t = unpack([tuple(block)]).t
-                if len(t) and not (t[0] // DAY == day == t[-1] // DAY and (np.diff(t) > 0).all()):
+                if len(t) and not (t[0] // DAY == day == t[-1] // DAY and (t[1:] > t[:-1]).all()):
                     raise ValueError("its instants are in no order or of another day")
             except UNREADABLE as error:
                 whose = f"agent {owner}" if owner else "all agents"

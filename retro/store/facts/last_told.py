@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 from sqlalchemy import func, select
 
 from retro.model import FACT_TYPES
 from retro.periods import DAY
 from retro.store.facts import damage
 from retro.store.facts.agents import key_query
-from retro.store.facts.blocks import instants as instants_of
 from retro.store.schema import events, mark_blocks, name_of
 from retro.store.schema import series as mark_series
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
     from sqlalchemy import ColumnElement, Connection
 
@@ -96,6 +95,10 @@ def _first_mark(conn: Connection, agent: str, since: int) -> list[int]:
 
 def _stamps(conn: Connection, chosen: ColumnElement[bool]) -> NDArray[np.int64]:
     """The instants of blocks, shape (n,), in no order."""
+    import numpy as np  # noqa: PLC0415  who reads no marks needs no arrays
+
+    from retro.store.facts.blocks import instants as instants_of  # noqa: PLC0415  as above
+
     stamps = [np.empty(0, np.int64)]
     for packed in conn.execute(select(mark_blocks.c.at_ms, mark_blocks.c.micros).where(chosen)):
         try:

@@ -9,11 +9,12 @@ from retro.app.questions.screens.ripening import ripening as ripening_of
 from retro.app.questions.screens.today import TodayQuestion
 from retro.app.questions.screens.today import today as today_of
 from retro.periods import SECOND
-from retro.present.formats import page_of, render
 from retro.present.json_parts import data_as_json
 from retro.present.links import command_of
 from retro.present.page.screens.ripening import ripening_page
+from retro.present.page.screens.today import page_of_today
 from retro.present.references import ScreenReference
+from retro.report.form import dump
 from retro.safe import clean
 from retro.surface.screens.answer import Answer
 from retro.surface.screens.lens import as_of_request, now_of_request
@@ -28,15 +29,15 @@ __all__ = ["ripening", "today"]
 def today(house: House, request: Request) -> Answer:
     """The page of the morning, of all agents or of one."""
     question = TodayQuestion(now_of_request(house, request), request.query.get("agent"))
-    report = today_of(house.store, house.config, house.settings_for, question)
+    report = clean(today_of(house.store, house.config, house.settings_for, question))
     looks_back = as_of_request(house, request) is not None
     minute = question.now - question.now % (
         60 * SECOND
     )  # by the minute, so that an unchanged page is the same bytes
     acts = () if looks_back else (("Mark as seen", "seen", f"{minute}.{report.digest}"),)
     return Answer(
-        page_of(clean(report)),
-        render(report, "json"),
+        page_of_today(report),
+        dump(report),
         command=command_of(ScreenReference("today")),
         acts=acts,
     )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import playbook
 from retro.app.settlement.settings import rules_of
-from retro.evaluate.audit.citations import AuditRules
+from retro.evaluate.audit.rules import AuditRules
 from retro.periods import zone
 
 MERGED = """\

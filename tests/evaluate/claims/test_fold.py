@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retro.evaluate.claims.confidence import calibrated_confidence, calibration_rows
-from retro.evaluate.claims.fold import ClaimTerms, FitTerms, folded
+from retro.evaluate.claims.fold import folded
 from retro.evaluate.claims.forecasts import corrected_forecast, forecast_rows
 from retro.evaluate.claims.record import ClaimHistory, ClaimKey
-from retro.kernels.evaluators.residuals import RingTerms
+from retro.evaluate.terms import ClaimTerms, FitTerms
+from retro.kernels.terms import RingTerms
 from retro.model import Prediction, Resolution
 
 SECOND = 1_000_000

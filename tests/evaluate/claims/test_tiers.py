@@ -6,10 +6,11 @@ from typing import Literal
 
 import pytest
 
-from retro.evaluate.claims.fold import ClaimTerms, folded
+from retro.evaluate.claims.fold import folded
 from retro.evaluate.claims.record import ClaimHistory
-from retro.evaluate.claims.tiers import TierTerms, tier_report
+from retro.evaluate.claims.tiers import tier_report
 from retro.evaluate.claims.totals import totals_of
+from retro.evaluate.terms import ClaimTerms, TierTerms
 from retro.model import Decision, Prediction, Resolution
 from retro.report.evaluators.tiers import TierAdvice, TierRow
 

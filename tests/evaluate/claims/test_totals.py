@@ -13,7 +13,7 @@ from retro.evaluate.claims.fold import correction_at
 from retro.evaluate.claims.record import CLAIM, ClaimHistory, ClaimKey
 from retro.evaluate.claims.totals import ClaimTotals, totals_of
 from retro.kernels.evaluators import calibration
-from retro.kernels.evaluators.residuals import RingTerms
+from retro.kernels.terms import RingTerms
 
 NAMES = ["a category", "any", "b category", "calm", "hard"]
 Row = tuple[float, float, float, float, float, int, int, int]

@@ -11,9 +11,10 @@ from retro.evaluate.audit.history import RECORD, History
 from retro.evaluate.claims.record import CLAIM, ClaimHistory
 from retro.evaluate.meta.competence import Competence, competence_of
 from retro.evaluate.meta.earnings import RuleEarnings
-from retro.evaluate.meta.learning import AgeingTerms, learning_report
+from retro.evaluate.meta.learning import learning_report
 from retro.evaluate.meta.progress import LearningFacts, Progress, WeighedDecision
 from retro.evaluate.meta.rule_lives import RuleLife, RuleLives
+from retro.evaluate.terms import AgeingTerms
 from retro.periods import DAY, WEEK, Period, parse_instant, period_at
 
 UTC = ZoneInfo("UTC")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from retro.evaluate.audit.bets import bets_of
-from retro.evaluate.audit.citations import AuditRules, Rule
 from retro.evaluate.audit.history import RECORD, WEEK, History, identity
+from retro.evaluate.audit.rules import AuditRules, Rule
 from retro.evaluate.position.foresight import Cited
 from retro.evaluate.regimes.analysis import regime_analysis
 from retro.evaluate.regimes.bets import MOST_REGIMES, cells_of

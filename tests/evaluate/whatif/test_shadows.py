@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from retro.evaluate.whatif.shadows import PairedDays, ShadowTerms, judged
+from retro.evaluate.terms import ShadowTerms
+from retro.evaluate.whatif.shadows import PairedDays, judged
 
 TERMS = ShadowTerms(min_days=7, promote_at=0.10)
 FIRST = 738_000  # 25 July 2021

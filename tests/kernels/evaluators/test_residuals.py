@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retro.kernels.evaluators.residuals import RingTerms, corrections, effective_size, ranks
+from retro.kernels.evaluators.residuals import corrections, effective_size, ranks
+from retro.kernels.terms import RingTerms
 from tests.worlds.places import GOLDEN
 
 CASES = json.loads((GOLDEN / "conformal.json").read_text())["cases"]

@@ -15,8 +15,9 @@ from retro.app.settlement.settle import settled_book
 from retro.evaluate.audit.bets import since_of
 from retro.evaluate.meta.competence import competence_of
 from retro.evaluate.meta.earnings import RuleEarnings
-from retro.evaluate.meta.learning import AgeingTerms, generations, heritage_of, learning_report
+from retro.evaluate.meta.learning import generations, heritage_of, learning_report
 from retro.evaluate.meta.progress import LearningFacts, Progress
+from retro.evaluate.terms import AgeingTerms
 from retro.model import Decision
 from retro.periods import FOREVER, period_at, period_before
 from retro.store.books.claims import claims_of

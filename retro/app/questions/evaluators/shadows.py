@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retro.app.settlement.settings import AgentSettings
-    from retro.evaluate.whatif.shadows import ShadowStrategy
+    from retro.evaluate.whatif.rule import ShadowStrategy
     from retro.report.evaluators.shadows import ShadowRow
     from retro.store.database import Store
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from retro.app.reviews.tiers import tiers_of
 from retro.app.settlement.settle import settled_book
-from retro.evaluate.claims.tiers import TierTerms
+from retro.evaluate.terms import TierTerms
 
 if TYPE_CHECKING:
     from retro.app.settlement.settings import AgentSettings

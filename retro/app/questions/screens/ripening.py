@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from retro.app.settlement.lookup import named_agent
-from retro.evaluate.claims.fold import target_of
+from retro.evaluate.claims.target import target_of
 from retro.kinds import POSITION
 from retro.model import Prediction, Resolution
 from retro.periods import day_of, zone

@@ -49,7 +49,7 @@ def learning(
 
 def _question(agent: Agent, as_of: int | None) -> LearningQuestion:
     from retro.app.questions.evaluators.learning import LearningQuestion
-    from retro.evaluate.meta.learning import AgeingTerms
+    from retro.evaluate.terms import AgeingTerms
 
     terms = call.config.retrospective
     return LearningQuestion(

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retro.kernels import anytime, betting
-from retro.kernels.anytime import AnytimeInterval, BreakEven, Ripening, StoppedWorking
+from retro.kernels import betting
 from retro.kernels.betting import STAKES, Bounds, WeekGrid
+from retro.kernels.evaluators import anytime
+from retro.kernels.evaluators.anytime import AnytimeInterval, BreakEven, Ripening, StoppedWorking
 
 TWELVE = [-1.0, -2, -3, 1, -2, -1, -4, 2, -1, -3, -2, -1]
 
