@@ -8,7 +8,6 @@ from dataclasses import astuple, dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
-from playbook.citation import claims
 from retro.accounting.currencies import DOLLARS
 from retro.errors import UsageError
 from retro.evaluate.audit.rules import AuditRules, Rule
@@ -115,7 +114,11 @@ def rules_of(book: Playbook | None, tz: ZoneInfo) -> dict[str, Rule]:
 
     Which of several claims a label is `playbook.claims`' to say, so that a retired rule takes none back.
     """
-    heuristics = () if book is None else book.heuristics
+    if book is None:
+        return {}
+    from playbook.citation import claims  # noqa: PLC0415  an agent without a playbook waits for none
+
+    heuristics = book.heuristics
     labels: dict[str, list[str]] = {}
     for label, claimant in claims(heuristics).items():
         labels.setdefault(claimant, []).append(label)

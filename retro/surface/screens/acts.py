@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from retro.app.proposals import answers
-from retro.app.questions.proposals import proposal
 from retro.app.questions.screens.today import mark_seen
 from retro.errors import UnknownError, UsageError
 from retro.store.jobs import interventions, outbox
@@ -76,16 +74,22 @@ def _seen(house: House, page: str, _: str) -> str:
 
 
 def _accept(house: House, which: str, _: str) -> str:
+    from retro.app.proposals import answers
+
     row = _proposal(house, which)
     return answers.accept(house.store, row, house.playbook(row.agent), house.clock())
 
 
 def _decline(house: House, which: str, _: str) -> str:
+    from retro.app.proposals import answers
+
     return answers.decline(house.store, _proposal(house, which), house.clock())
 
 
 def _proposal(house: House, which: str) -> Proposal:
     """The proposal of an id and an agent, a space between."""
+    from retro.app.questions.proposals import proposal
+
     name, _, agent = which.partition(" ")
     return proposal(house.store, name, agent or None)
 

@@ -13,7 +13,8 @@ from retro.kinds import DAILY, WEEKLY
 from retro.present.formats import page_of, render
 from retro.present.json_parts import data_as_json
 from retro.present.links import command_of, segment
-from retro.present.page.screens.pages import absence_page, agent_page, findings_page
+from retro.present.page.screens.absence import absence_page
+from retro.present.page.screens.pages import agent_page, findings_page
 from retro.present.page.screens.summaries import summary_section
 from retro.present.references import AgentReference, ScreenReference
 from retro.present.screen import ScreenPlace, ScreenStep

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from retro.report.today import ClosedMoney
 
 __all__ = [
-    "absence_page",
     "agent_page",
     "agents_page",
     "audit_page",
@@ -65,7 +64,6 @@ __all__ = [
     "positions_page",
     "reviews_page",
     "rules_page",
-    "unreadable_page",
     "unreviewed_page",
     "with_kin",
 ]
@@ -322,20 +320,6 @@ def choice_page(title: str, screen: str, agents: Sequence[str]) -> Page:
 def confirmation_page(act: str, subject: str, sentence: str) -> Page:
     """What an act would do to its subject, asked once more."""
     return Page(Headline("Sure?", act, subject, sentence.capitalize(), "", "plain"), ())
-
-
-def absence_page(title: str, why: str, commands: Sequence[str] = ()) -> Page:
-    """A screen that has nothing to show: why, and what to type."""
-    blocks = (Notes(tuple(commands)),) if commands else ()
-    return Page(
-        Headline(kicker="Nothing here", title=title, subtitle="", result=why, why="", tone="plain"),
-        (Section("absence", "What to do", blocks),) if blocks else (),
-    )
-
-
-def unreadable_page(why: str) -> Page:
-    """A filter, an order or an instant that nobody can read, and why."""
-    return Page(Headline("Nothing here", "The slow mirror", "", "That cannot be read", why, "plain"), ())
 
 
 def _nothing(sentence: str) -> Notes:
