@@ -31,9 +31,12 @@ RipeningKind = Literal["rule", "exit", "prediction", "shadow", "hypothesis", "ex
 
 
 class LifeSign(Document):
-    """One sign of life: an agent's newest event, the newest mark, a knock of the service, the file of a source."""
+    """One sign of life: an agent's newest event, the newest mark, a knock of the service, the file of a source.
 
-    kind: Literal["agent", "marks", "service", "source"]
+    Of a playbook only that it cannot be read, under its agent's name.
+    """
+
+    kind: Literal["agent", "marks", "service", "source", "playbook"]
     name: str
     at: str | None
     state: Literal["well", "late", "broken"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from retro.accounting.prices import MAX_AGE, base_and_quote
 from retro.app.doctor.check import Examination, broken, note, ok
-from retro.app.proposals.files import read_playbook
+from retro.app.proposals.files import playbook_of
 from retro.app.settlement.book import is_stale
 from retro.app.settlement.grid import grid_differs
 from retro.app.settlement.settings import settings_of
@@ -71,9 +71,8 @@ def _traded(store: Store, agent: str) -> dict[str, bool]:
 
 def settings_for(house: Installation, agent: Agent) -> AgentSettings:
     """What an agent's book is settled by; a playbook that cannot be read is told of elsewhere."""
-    table = house.config.agent.get(agent.name)
     try:
-        book = None if table is None or table.playbook is None else read_playbook(table.playbook)
+        book = playbook_of(house.config, agent.name)
     except InputError:  # told by the check of playbooks
         book = None
     return settings_of(house.config, agent, book)

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["amended_text", "read_playbook", "read_proposals"]
+    from retro.config import Config
+
+__all__ = ["amended_text", "playbook_of", "read_playbook", "read_proposals"]
 
 _LIMIT: Final = 16 * 1024 * 1024
 
@@ -28,6 +30,17 @@ def read_playbook(path: Path) -> Playbook:
         return parse(path.read_bytes())
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def playbook_of(config: Config, agent: str) -> Playbook | None:
+    """The agent's PLAYBOOK.md, when the configuration names one; `InputError` when it cannot be read, and where it is named."""
+    table = config.agent.get(agent)
+    if table is None or table.playbook is None:
+        return None
+    try:
+        return read_playbook(table.playbook)
+    except InputError as error:
+        raise InputError(f"{error}; [agent.{agent}] playbook in the configuration names it") from error
 
 
 def read_proposals(path: Path) -> list[Amendment]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from retro.app.experience.door import memory, translate_memory_errors
 from retro.app.experience.equity import marked_equity
 from retro.app.experience.settings import capital_of, memory_settings
-from retro.app.proposals.files import read_playbook
+from retro.app.proposals.files import playbook_of
 from retro.app.settlement.settings import settings_of
 from retro.errors import UnknownError, UsageError
 from retro.periods import parse_instant
@@ -112,8 +112,7 @@ class Experience:
 
 def facts_and_settings(experience: Experience, name: str) -> tuple[Agent, AgentSettings]:
     """An agent that has facts, and what its figures depend on, with the playbook that the configuration names."""
-    table = experience.config.agent.get(name)
-    book = None if table is None or table.playbook is None else read_playbook(table.playbook)
+    book = playbook_of(experience.config, name)
     with experience.store.read() as conn:
         agent = agents.existing_agent(conn, name)
     return agent, settings_of(experience.config, agent, book)

@@ -79,11 +79,9 @@ class CommandContext:
     def playbook_of(self, agent: str) -> Playbook | None:
         """The agent's PLAYBOOK.md, when the configuration names one."""
         if agent not in self._books:
-            from retro.app.proposals.files import read_playbook
-
             table = self.config.agent.get(agent)
-            path = table.playbook if table is not None else None
-            self._books[agent] = read_playbook(Path(path)) if path is not None else None
+            is_named = table is not None and table.playbook is not None
+            self._books[agent] = _playbook_of(self.config, agent) if is_named else None
         return self._books[agent]
 
     def settings(self, agent: Agent) -> AgentSettings:
@@ -156,6 +154,12 @@ class CommandContext:
         """Let go of the database."""
         if self._store is not None:
             self._store.close()
+
+
+def _playbook_of(config: Config, agent: str) -> Playbook | None:
+    from retro.app.proposals.files import playbook_of
+
+    return playbook_of(config, agent)
 
 
 def _json_text(data: Any) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from retro.app.settlement.lookup import named_agent
+from retro.app.settlement.settings import base_currency_of
 from retro.periods import DAY
 from retro.store.facts.agents import first_event
 
@@ -49,4 +50,4 @@ class House:
 
     def currency(self, agent: str) -> str:
         """The base currency of an agent: a position does not say its unit."""
-        return self.settings_for(self.agent(agent)).base_currency
+        return base_currency_of(self.config, self.agent(agent))

@@ -50,7 +50,7 @@ class AddressScreen(Screen[None]):
 
     app: HouseApp
     AUTO_FOCUS = None
-    CSS = """
+    STYLE = """
     AddressScreen { background: $background; }
     PromptLine, PromptLine:focus { display: none; border: none; height: 1; padding: 0 1; background: $panel; }
     PromptLine.open { display: block; }

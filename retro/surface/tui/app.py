@@ -39,6 +39,7 @@ class MirrorApp(HouseApp):
 
     TITLE = "The slow mirror"
     ENABLE_COMMAND_PALETTE = False
+    CSS = MirrorScreen.STYLE
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "quit"),
         Binding("colon,ctrl+k", "palette", "palette"),
@@ -51,17 +52,25 @@ class MirrorApp(HouseApp):
         self._pulse = Pulse(house)
         self._beat = ""
         self.animation_level = "none"
+        self._dress()
 
-    def on_mount(self) -> None:
-        """The colours of the house, and the first screen."""
+    def _dress(self) -> None:
+        """The colours of the house, before anything is drawn in others."""
         self.register_theme(_theme("mirror-dark", DARK, dark=True))
         self.register_theme(_theme("mirror-light", LIGHT, dark=False))
         ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
         self.theme = "mirror-light" if ground in _LIGHT_GROUNDS else "mirror-dark"
+        self.stylesheet.set_variables(self.get_css_variables())
+
+    def get_default_screen(self) -> MirrorScreen:
+        """The first screen: none of Textual's own lies beneath it."""
+        return MirrorScreen(self._start)
+
+    def on_mount(self) -> None:
+        """Listen: to who ends this, and to what comes in."""
         if not self.is_headless:
             for number in (signal.SIGTERM, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, self._end, number)
-        self.push_screen(MirrorScreen(self._start))
         self.set_interval(_PULSE_S, self.listen)
 
     def listen(self) -> None:

@@ -36,8 +36,8 @@ class HouseApp(App[None]):
 
     @property
     def depth(self) -> int:
-        """How many screens lie upon one another; the first of Textual's own lies beneath them all."""
-        return len(self.screen_stack) - 1
+        """How many screens lie upon one another."""
+        return len(self.screen_stack)
 
     @abstractmethod
     def go(self, address: str) -> None:

@@ -35,11 +35,12 @@ from retro.surface.screens.routes import FORMATS, request_of
 from retro.surface.screens.steps import KEYS
 from retro.surface.web.acts import ACT, act_address, asked, done
 from retro.surface.web.cache import PageCache
+from retro.surface.web.last import LastAnswers
 from retro.surface.web.replies import IMMUTABLE, TYPES, reply, streamed
 from retro.surface.web.static import icon_address, script_addresses, static_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from starlette.requests import Request as HttpRequest
     from starlette.responses import Response
@@ -108,10 +109,13 @@ def application(house: House, sessions: BrowserSessions, note: Callable[[str], N
     async def let_in(request: HttpRequest) -> Response:
         return _let_in(sessions, request)
 
-    pulse = Pulse(house)
+    pulse, last = Pulse(house), LastAnswers()
 
     def hear(request: HttpRequest) -> Response:
-        return reply(request, pulse.text())
+        try:
+            return reply(request, pulse.text())
+        except RetroError as error:
+            return _later(request, error)
 
     turn, cache = asyncio.Semaphore(), PageCache(house)
 
@@ -124,7 +128,9 @@ def application(house: House, sessions: BrowserSessions, note: Callable[[str], N
         if (page := cache.page(cache.place(request))) is not None:
             return reply(http, page, TYPES[request.format])
         async with contextlib.nullcontext() if request.screen == _EXAMINATION else turn:
-            return await run_in_threadpool(_screen, house, cache, http, request, may_act=note is not None)
+            return await run_in_threadpool(
+                _screen, house, cache, last, http, request, may_act=note is not None
+            )
 
     def measured(request: HttpRequest) -> Response:
         return _metrics(house, request)
@@ -182,9 +188,18 @@ def _static(request: HttpRequest) -> Response:
 
 
 def _screen(
-    house: House, cache: PageCache, http: HttpRequest, request: Request, *, may_act: bool
+    house: House,
+    cache: PageCache,
+    last: LastAnswers,
+    http: HttpRequest,
+    request: Request,
+    *,
+    may_act: bool,
 ) -> Response:
-    """A screen in the format its address asks for; what is not there says nothing of what was asked."""
+    """A screen in the format its address asks for; what is not there says nothing of what was asked.
+
+    A page that cannot be read now stands as it was read before, and says so; data that may be old is never given.
+    """
     place = cache.place(request)
     try:
         answered = answer(house, request)
@@ -194,6 +209,14 @@ def _screen(
         return _unreadable(http, request, plain_text(str(error)))
     except UsageError:
         return _absent(http, HTTPStatus.BAD_REQUEST, "That cannot be asked here.")
+    except RetroError as error:
+        before = last.of(request, plain_text(str(error))) if request.format == "html" else None
+        if before is None:
+            return _later(http, error)
+        frame = _frame_of(before, request)
+        return reply(http, screen_of(plain_page(before.page), frame), TYPES["html"])
+    if request.format == "html":
+        last.keep(request, answered, house.clock())
     if request.format == "csv":
         if answered.rows is None:
             return _absent(http, HTTPStatus.NOT_FOUND, "That is no list.")
@@ -213,13 +236,16 @@ def _sheet(documents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 def _metrics(house: House, request: HttpRequest) -> Response:
     """What a monitoring system watches, to whoever has the key."""
-    with house.store.read() as conn:
-        families = metrics(conn, house.config, socket.gethostname(), house.clock())
+    try:
+        with house.store.read() as conn:
+            families = metrics(conn, house.config, socket.gethostname(), house.clock())
+    except RetroError as error:
+        return _later(request, error)
     return reply(request, openmetrics_of(families), _OPENMETRICS)
 
 
-def _absent(http: HttpRequest, status: HTTPStatus, why: str) -> Response:
-    text = screen_of(absence_page("The slow mirror", why), _frame(""))
+def _absent(http: HttpRequest, status: HTTPStatus, why: str, commands: Sequence[str] = ()) -> Response:
+    text = screen_of(absence_page("The slow mirror", why, commands), _frame(""))
     return reply(http, text, TYPES["html"], status)
 
 
@@ -231,6 +257,14 @@ def _unreadable(http: HttpRequest, request: Request, why: str) -> Response:
     return reply(http, text, TYPES["html"], HTTPStatus.BAD_REQUEST)
 
 
+def _later(http: HttpRequest, error: RetroError) -> Response:
+    """What cannot be read now, why, and what to do: a database that is held or gone, a playbook that is gone."""
+    sentence = plain_text(str(error)).rstrip(".") + "."
+    return _absent(
+        http, HTTPStatus.SERVICE_UNAVAILABLE, f"{sentence[:1].upper()}{sentence[1:]}", ("retro doctor",)
+    )
+
+
 def _drawn(house: House, answered: Answer, request: Request, *, may_act: bool) -> str:
     if request.format == "json":
         return answered.document
@@ -240,6 +274,16 @@ def _drawn(house: House, answered: Answer, request: Request, *, may_act: bool) -
     if request.format == "md":
         return markdown_of(page)
     frame = replace(
+        _frame_of(answered, request),
+        past=instant_form(house, request),
+        acts=tuple((title, act_address(verb, of)) for title, verb, of in answered.acts if may_act),
+    )
+    return screen_of(page, frame)
+
+
+def _frame_of(answered: Answer, request: Request) -> ScreenFrame:
+    """What a screen has around it, as far as no database is asked."""
+    return replace(
         _frame(request.screen),
         crumbs=answered.crumbs,
         forms=_forms(request),
@@ -251,11 +295,8 @@ def _drawn(house: House, answered: Answer, request: Request, *, may_act: bool) -
         beside=request.screen == "p",
         filters=answered.filters,
         question=answered.question,
-        past=instant_form(house, request),
         explains=answered.explains,
-        acts=tuple((title, act_address(verb, of)) for title, verb, of in answered.acts if may_act),
     )
-    return screen_of(page, frame)
 
 
 def _frame(current: str) -> ScreenFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from math import fsum, nan
 
 import numpy as np
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from retro.evaluate.claims.fold import correction_at
 from retro.evaluate.claims.record import CLAIM, ClaimHistory, ClaimKey
-from retro.evaluate.claims.totals import ClaimTotals, totals_of
+from retro.evaluate.claims.totals import ClaimTotals, KeyTotals, totals_of
+from retro.evaluate.records import KEY_TOTALS
 from retro.kernels.evaluators import calibration
 from retro.kernels.terms import RingTerms
 
@@ -79,6 +81,11 @@ def test_figures_of_a_standing_are_those_of_the_claims_themselves(
             )
             assert (drawn.ece, drawn.stated.tolist()) == (bins.ece, bins.stated.tolist())
             assert (drawn.n.tolist(), drawn.right.tolist()) == (bins.n.tolist(), bins.right.tolist())
+
+
+def test_a_book_is_settled_anew_where_a_standing_is_of_other_fields() -> None:
+    """What the fingerprint of an agent's settings holds instead of the fields themselves."""
+    assert tuple(field.name for field in fields(KeyTotals)) == KEY_TOTALS
 
 
 def test_a_standing_by_hand() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from retro.app.questions.metrics import changed_at
+from retro.errors import InputError
 from retro.periods import SECOND, format_instant
 from retro.report.today import LifeSign, NextReview
 from retro.store.books import shared_marks
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from retro.report.fleet import AgentState
     from retro.store.facts.agents import Agent
 
-__all__ = ["BookLag", "book_lag", "life_signs", "next_review", "unsettled_books"]
+__all__ = ["BookLag", "BookSigns", "book_lag", "book_signs", "life_signs", "next_review"]
 
 _LATE: Final = 600 * SECOND
 _AHEAD: Final = 3600 * SECOND
@@ -55,12 +56,38 @@ def book_lag(conn: Connection, agent: str, settings: AgentSettings) -> BookLag |
     return BookLag(counts.since(conn, agent, book.dirty_from, _COUNTED))
 
 
-def unsettled_books(
+class BookSigns(NamedTuple):
+    """Agent -> the facts that its book does not know yet, of those that are behind; and playbooks that cannot be read."""
+
+    unsettled: dict[str, int | None]
+    playbooks: list[LifeSign]
+
+
+def book_signs(
     conn: Connection, agents: Sequence[Agent], settings_for: Callable[[Agent], AgentSettings]
-) -> dict[str, int | None]:
-    """Agent -> the facts that its book does not know yet, of those that are behind."""
-    lags = {agent.name: book_lag(conn, agent.name, settings_for(agent)) for agent in agents[:_BOOKS]}
-    return {name: lag.facts for name, lag in lags.items() if lag is not None}
+) -> BookSigns:
+    """How far books are behind; whether that of an agent without its playbook is, nobody can say."""
+    signs = BookSigns({}, [])
+    for agent in agents[:_BOOKS]:
+        try:
+            lag = book_lag(conn, agent.name, settings_for(agent))
+        except InputError as error:
+            signs.playbooks.append(_of_playbook(agent.name, error))
+            continue
+        if lag is not None:
+            signs.unsettled[agent.name] = lag.facts
+    return signs
+
+
+def _of_playbook(agent: str, error: InputError) -> LifeSign:
+    return LifeSign(
+        kind="playbook",
+        name=agent,
+        at=None,
+        state="broken",
+        mend="put it there, or name another",
+        reasons={"at": f"{error}; until then nothing of its agent is settled"},
+    )
 
 
 def life_signs(
@@ -69,9 +96,11 @@ def life_signs(
     agents: Sequence[Agent],
     states: Mapping[str, AgentState],
     now: int,
+    *,
+    playbooks: Sequence[LifeSign] = (),
 ) -> list[LifeSign]:
-    """What is broken first, then what is late, then what is well."""
-    signs = [_of_service(conn, config, now), *_of_sources(conn, config)]
+    """What is broken first, then what is late, then what is well; `playbooks`: those that cannot be read."""
+    signs = [_of_service(conn, config, now), *playbooks, *_of_sources(conn, config)]
     if agents:
         signs += [_of_agents(agents, states, now), _of_marks(conn, now)]
     order = ("broken", "late", "well")

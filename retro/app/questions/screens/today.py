@@ -110,14 +110,17 @@ class _Morning:
         listed_agents = [agent for agent in self.agents if agent.name in names]
         life = self._reversed_life()
         month = month_money(self.conn, self.config, self.agents, self.question.now)
+        books = signs.book_signs(self.conn, listed_agents, settings_for)
         return TodayReport(
             generated_at=format_instant(self.question.now),
             time_zone=self.config.owner.time_zone,
             agent=self.question.agent,
             agents=len(self.agents),
             since=None if self.look is None else format_instant(self.look.at),
-            signs=signs.life_signs(self.conn, self.config, self.agents, self.states, self.question.now),
-            unsettled=signs.unsettled_books(self.conn, listed_agents, settings_for),
+            signs=signs.life_signs(
+                self.conn, self.config, self.agents, self.states, self.question.now, playbooks=books.playbooks
+            ),
+            unsettled=books.unsettled,
             arrivals=self._never_looked() if self.look is None else self._since(self.look.at),
             wishes=listed,
             wishes_omitted=len(wishes) - len(listed),

@@ -49,7 +49,13 @@ if TYPE_CHECKING:
 
 __all__ = ["page_of_today"]
 
-_SIGNS: Final = {"agent": "Acted last", "marks": "Newest mark", "service": "Service", "source": "Source"}
+_SIGNS: Final = {
+    "agent": "Acted last",
+    "marks": "Newest mark",
+    "service": "Service",
+    "source": "Source",
+    "playbook": "Playbook",
+}
 _SIGN_TONES: Final[dict[str, Tone]] = {"broken": "down", "late": "warn", "well": "plain"}
 _WISH_TONES: Final[dict[str, Tone]] = {"proposal": "plain", "silence": "warn", "ended": "warn"}
 _FIRST_DAY: Final = ("retro ingest journal FILE", "retro ingest freqtrade DB", "retro run")
