@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Final, Literal
 from retro.present.page.diagrams import Diagrams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import date
 
     from retro.present.references import Reference
     from retro.report import PositionRetrospective
 
 __all__ = [
+    "FIRST_COMMANDS",
+    "NOBODY",
     "Bar",
     "Bars",
     "Block",
@@ -44,8 +46,10 @@ __all__ = [
     "Tone",
     "Verdict",
     "Verdicts",
+    "absence_page",
     "page_of_blocks",
     "tone_of",
+    "unreadable_page",
 ]
 
 _FEW: Final = 4
@@ -369,3 +373,22 @@ def page_of_blocks(
         Headline(kicker, title, subtitle, result, "", "plain"),
         (Section(key or kicker.lower().replace(" ", "-"), kicker, tuple(blocks)),),
     )
+
+
+NOBODY: Final = "No agent has told anything yet."
+FIRST_COMMANDS: Final = ("retro ingest journal FILE", "retro ingest freqtrade DB", "retro run")
+"""What an owner of an empty house types."""
+
+
+def absence_page(title: str, why: str, commands: Sequence[str] = ()) -> Page:
+    """A screen that has nothing to show: why, and what to type."""
+    blocks = (Notes(tuple(commands)),) if commands else ()
+    return Page(
+        Headline(kicker="Nothing here", title=title, subtitle="", result=why, why="", tone="plain"),
+        (Section("absence", "What to do", blocks),) if blocks else (),
+    )
+
+
+def unreadable_page(why: str) -> Page:
+    """A filter, an order or an instant that nobody can read, and why."""
+    return Page(Headline("Nothing here", "The slow mirror", "", "That cannot be read", why, "plain"), ())

@@ -55,7 +55,7 @@ def write_page(page: Page, form: str, output: Path | None) -> None:
 
 
 def _absence(why: str) -> Page:
-    from retro.present.page.screens.absence import absence_page
+    from retro.present.page.blocks import absence_page
 
     return absence_page("Nothing to show", f"{why[:1].upper()}{why[1:]}.")
 

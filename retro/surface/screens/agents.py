@@ -13,7 +13,7 @@ from retro.kinds import DAILY, WEEKLY
 from retro.present.formats import page_of, render
 from retro.present.json_parts import data_as_json
 from retro.present.links import command_of, segment
-from retro.present.page.screens.absence import absence_page
+from retro.present.page.blocks import FIRST_COMMANDS, NOBODY, absence_page
 from retro.present.page.screens.pages import agent_page, findings_page
 from retro.present.page.screens.summaries import summary_section
 from retro.present.references import AgentReference, ScreenReference
@@ -43,9 +43,7 @@ def fleet(house: House, request: Request) -> Answer:
     question = fleet_questions.FleetQuestion(now_of_request(house, request), week=request.query.get("week"))
     report = fleet_questions.fleet(house.store, house.config, question)
     if not report.agents:
-        why = "No agent has told anything yet."
-        commands = ("retro ingest journal FILE", "retro ingest freqtrade DB")
-        return Answer(absence_page("The agents", why, commands), render(report, "json"))
+        return Answer(absence_page("The agents", NOBODY, FIRST_COMMANDS), render(report, "json"))
     return Answer(page_of(clean(report)), render(report, "json"), command="retro fleet")
 
 

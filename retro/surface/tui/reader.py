@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from retro.errors import RetroError, UnknownError
 from retro.periods import format_instant
-from retro.present.page.blocks import Table
-from retro.present.page.screens.absence import absence_page
+from retro.present.page.blocks import Table, absence_page
 from retro.present.screen import plain_page
 from retro.safe import plain_text
 from retro.surface.screens.catalogue import answer, screen_of_request

@@ -19,7 +19,7 @@ from retro.errors import FilterError, RetroError, UnknownError, UsageError
 from retro.present.links import segment
 from retro.present.markdown import markdown_of
 from retro.present.openmetrics import openmetrics_of
-from retro.present.page.screens.absence import absence_page, unreadable_page
+from retro.present.page.blocks import absence_page, unreadable_page
 from retro.present.references import ScreenReference
 from retro.present.screen import STYLE_PREFIX, FilterForm, ScreenFrame, ScreenPlace, plain_page, screen_of
 from retro.present.sheet import sheet_lines

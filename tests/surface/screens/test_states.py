@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 import sqlite3
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from retro.periods import DAY
 from retro.present.screen import plain_page
 from retro.present.text.page import text_of
 from retro.store.database import Store, open_store
+from retro.store.jobs.hosts import note_knock
 from retro.surface.screens.catalogue import answer
 from retro.surface.screens.house import House
 from retro.surface.screens.routes import request_of
@@ -32,8 +33,13 @@ def house_of(world: World) -> House:
 
 
 def words(text: str) -> str:
-    """What a person reads, whatever it is drawn with."""
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split())
+    """What a person reads, however wide it is drawn."""
+    return " ".join(text.split())
+
+
+def read_off(page: str) -> str:
+    """What a person reads of HTML."""
+    return words(html.unescape(re.sub(r"<[^>]*>", " ", page)))
 
 
 @dataclass
@@ -50,7 +56,7 @@ class Shown:
         assert request is not None
         self.texts = {
             "text": words(text_of(plain_page(answer(self.house, request).page))),
-            "browser": words(Browser(self.house)(self.address).text),
+            "browser": read_off(Browser(self.house)(self.address).text),
         }
 
         async def look(owner: Terminal) -> None:
@@ -73,7 +79,7 @@ def test_nobody_has_told_anything(world: World) -> None:
     house = house_of(world)
     Shown(house, "/").says("No agent has told anything yet", "retro ingest journal FILE", "retro run")
     Shown(house, "/fleet").says("No agent has told anything yet", "retro ingest journal FILE")
-    Shown(house, "/reviews").says("retro run --once")
+    Shown(house, "/reviews").says("No review yet: retro run --once makes what is due")
     Shown(house, "/positions").says("retro ingest journal FILE")
 
 
@@ -81,32 +87,40 @@ def test_nothing_is_reviewed_and_no_service_runs(world: World) -> None:
     world.tell(life(7))
     house = house_of(world)
     Shown(house, "/").says("The service has never run. Mend it: retro run", "bot last acted", "That is all")
-    Shown(house, "/reviews").says("retro run --once")
+    Shown(house, "/reviews").says("No review yet: retro run --once makes what is due")
 
 
 def test_the_service_rests_and_an_agent_is_silent(world: World) -> None:
     world.tell(life(7))
     world.knock()
+    with world.store.write() as conn:
+        note_knock(conn, "here", world.clock())
     world.clock.at += 60 * DAY
     Shown(house_of(world), "/").says(
         "The service last knocked 9 weeks ago. Mend it: retro run", "bot has been silent for 9 weeks"
     )
 
 
-def test_a_book_is_older_than_what_was_told(world: World) -> None:
+def test_a_book_is_older_than_what_it_follows(world: World) -> None:
     world.tell(life(7))
     world.knock()
-    world.tell(life(8))
-    house = house_of(world)
+    house = replace(
+        house_of(world), settings_for=lambda agent: replace(world.settings_for(agent), epoch_days=5)
+    )
     Shown(house, "/").says("Not settled yet", "the next knock settles it", "That is all")
-    Shown(house, "/positions?agent=bot").says("settles at the next knock", "p0")
+    Shown(house, "/positions?agent=bot").says("the next knock, or retro positions, settles it", "p0")
 
 
 def test_a_filter_fits_nothing(world: World) -> None:
     world.tell(life(7))
     world.knock()
     house = house_of(world)
-    Shown(house, "/positions?agent=bot&q=pnl%3C-1000+held%3E1d").says("pnl<-1000", "held>1d")
+    Shown(house, "/reviews?agent=bot&q=state:parked").says("is so: type less, or something else")
+    narrowed = Shown(house, "/positions?agent=bot&q=pnl%3C-1000+held%3E1d")
+    narrowed.says("None of 7 positions is so: type less, or something else")
+    page = Browser(house)(narrowed.address).text
+    for without in ("q=held%3E1d", "q=pnl%3C-1000"):
+        assert f'href="/positions?agent=bot&amp;{without}"' in page
 
 
 def test_a_playbook_is_gone(world: World, tmp_path: Path) -> None:
@@ -143,12 +157,12 @@ def test_a_database_is_held(world: World, tmp_path: Path) -> None:
     data = browser("/.json")
     holder.execute("ROLLBACK")
     assert before.status == 200
-    assert "is held by another process" in words(before.text)
-    assert "What stands here was read at 2026-03-09T12:00:00" in words(before.text)
-    assert "That is all" in words(before.text)
+    assert "is held by another process" in read_off(before.text)
+    assert "What stands here was read at 2026-03-09T12:00:00" in read_off(before.text)
+    assert "That is all" in read_off(before.text)
     assert (first.status, data.status) == (503, 503)
-    assert "is held by another process" in words(first.text)
-    assert "retro doctor" in words(first.text)
+    assert "is held by another process" in read_off(first.text)
+    assert "retro doctor" in read_off(first.text)
     assert browser("/reviews").status == 200
     holder.close()
     store.close()

@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +19,7 @@ import pytest
 from retro.app.settlement.settings import settings_of
 from retro.config import Config
 from retro.store.database import Store, open_store
+from retro.surface.guard.guard import Guard
 from retro.surface.guard.session import BrowserSessions
 from retro.surface.screens.catalogue import SCREENS
 from retro.surface.screens.house import House
@@ -52,6 +54,10 @@ class Browser:
     note: Callable[[str], None] | None = None
     sending: Callable[[], None] = field(default=lambda: None)
 
+    @cached_property
+    def door(self) -> Guard:
+        return door(self.house, KEY, self.sessions, note=self.note)
+
     def __call__(
         self, target: str, method: str = "GET", body: bytes = b"", /, **headers: str | None
     ) -> Reply:
@@ -78,7 +84,7 @@ class Browser:
             self.sending()
             messages.append(message)
 
-        asyncio.run(door(self.house, KEY, self.sessions, note=self.note)(scope, receive, send))
+        asyncio.run(self.door(scope, receive, send))
         headers_sent = {k.decode(): v.decode() for k, v in messages[0]["headers"]}
         return Reply(messages[0]["status"], headers_sent, b"".join(part["body"] for part in messages[1:]))
 

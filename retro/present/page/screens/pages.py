@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 from retro.figures import count, interval, money_of
 from retro.present.page.audit import audit_section
 from retro.present.page.blocks import (
+    FIRST_COMMANDS,
+    NOBODY,
     Cell,
     Column,
     Figure,
@@ -20,6 +22,7 @@ from retro.present.page.blocks import (
     Section,
     Table,
     TableRow,
+    absence_page,
     page_of_blocks,
     tone_of,
 )
@@ -69,6 +72,10 @@ __all__ = [
 ]
 
 _SILENT: Final = 20
+_NONE_YET: Final = {
+    "review": "No review yet: retro run --once makes what is due.",
+    "position": "No position yet: the agent has told of none.",
+}
 _FINDING_TONES: Final[dict[str, Tone]] = {"ok": "up", "note": "warn", "broken": "down"}
 
 
@@ -92,9 +99,9 @@ def _none_so(noun: str, total: int, every: int | None) -> str:
     """Why a list is empty: there are none, none is so, or it was read to its end."""
     if total:
         return f"No {noun} follows here."
-    return (
-        f"None of {count(every, noun)} is so: type less, or something else." if every else f"No {noun} yet."
-    )
+    if every:
+        return f"None of {count(every, noun)} is so: type less, or something else."
+    return _NONE_YET[noun]
 
 
 def positions_page(
@@ -139,7 +146,7 @@ def closed_figure(made: ClosedMoney, ref: Reference | None = None) -> Figure:
 
 def agents_page(rows: Sequence[AgentOverview]) -> Page:
     """All agents in the order given; those that are silent are named beneath, for no column has room for it."""
-    blocks: list[Block] = [agents_table(rows)] if rows else [_nothing("No agent has told anything yet.")]
+    blocks: list[Block] = [agents_table(rows)] if rows else [_nothing(NOBODY)]
     silent = [row.name for row in rows if row.silent_since is not None]
     if silent:
         blocks.append(Prose("Silent since the last event, and not reviewed until the next:"))
@@ -309,12 +316,15 @@ def _kin(kin: PositionKin, agent: str, currency: str) -> Section:
 
 def choice_page(title: str, screen: str, agents: Sequence[str]) -> Page:
     """Which agent a screen is to be of: each is a way to its own."""
+    if not agents:
+        return absence_page(title, NOBODY, FIRST_COMMANDS)
     rows = tuple(
         TableRow((Cell(name, "strong", ScreenReference(screen, (("agent", name),))),)) for name in agents
     )
     table = Table((Column("Agent", right=False, cut=20),), rows)
-    blocks: tuple[Block, ...] = (table,) if agents else (_nothing("No agent has told anything yet."),)
-    return page_of_blocks(title, title, "of which agent?", count(len(agents), "agent"), blocks, key="choice")
+    return page_of_blocks(
+        title, title, "of which agent?", count(len(agents), "agent"), (table,), key="choice"
+    )
 
 
 def confirmation_page(act: str, subject: str, sentence: str) -> Page:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from retro.figures import DASH, count, date_text, duration, moment, money_of, percent, seconds_between
 from retro.present.page.blocks import (
+    FIRST_COMMANDS,
     Cell,
     Column,
     Day,
@@ -58,7 +59,6 @@ _SIGNS: Final = {
 }
 _SIGN_TONES: Final[dict[str, Tone]] = {"broken": "down", "late": "warn", "well": "plain"}
 _WISH_TONES: Final[dict[str, Tone]] = {"proposal": "plain", "silence": "warn", "ended": "warn"}
-_FIRST_DAY: Final = ("retro ingest journal FILE", "retro ingest freqtrade DB", "retro run")
 
 
 def page_of_today(report: TodayReport) -> Page:
@@ -154,7 +154,7 @@ def _alive(report: TodayReport) -> Section | None:
 
 
 def _empty() -> Section:
-    return Section("alive", "What to do", (Notes(_FIRST_DAY),))
+    return Section("alive", "What to do", (Notes(FIRST_COMMANDS),))
 
 
 def _sign_note(sign: LifeSign, report: TodayReport) -> str:
