@@ -299,7 +299,7 @@ HEAVY = {
         ("retro.config", HEAVY - {"pydantic"}),
         ("retro.report", HEAVY - {"pydantic"}),
         ("retro.__main__", HEAVY - {"typer", "rich"}),
-        ("retro.surface.screens.mornings", HEAVY - {"pydantic", "sqlalchemy"}),
+        ("retro.surface.screens.mornings", HEAVY - {"playbook", "pydantic", "sqlalchemy"}),
     ],
 )
 def test_importing_loads_nothing_heavy(module: str, heavy: set[str]) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from retro.figures import DASH, day_text, duration, interval, moment, money_of, odds, percent
+from retro.figures import DASH, count, day_text, duration, interval, moment, money_of, odds, percent
 from retro.periods import SECOND, format_instant
-from retro.present.page.blocks import Cell, Column, Table, TableRow, tone_of
+from retro.present.page.blocks import Cell, Column, Figure, Table, TableRow, tone_of
 from retro.present.page.labels import POSITION_KINDS, VERDICTS, verdict_tone
 from retro.present.references import (
     AgentReference,
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from retro.present.page.blocks import Tone
+    from retro.present.references import Reference
     from retro.report import HeuristicReport
     from retro.report.overviews import AgentOverview, LetterOverview, PositionOverview, ReviewOverview
+    from retro.report.today import ClosedMoney
 
 __all__ = [
     "agents_table",
     "audit_table",
+    "closed_figure",
     "day_of_instant",
     "letters_table",
     "positions_table",
@@ -216,3 +219,13 @@ def _evidence(row: HeuristicReport) -> str:
 def day_of_instant(at: int | None) -> str:
     """The UTC day of an instant in microseconds, as every list writes it; a dash without one."""
     return day_text(None if at is None else format_instant(at))
+
+
+def closed_figure(made: ClosedMoney, ref: Reference | None = None) -> Figure:
+    """What closed positions made in one currency, with how many they are, and against doing nothing."""
+    style = money_of(made.currency, (made.pnl, made.against_nothing))
+    note = f"{style.change(made.against_nothing)} against doing nothing"
+    if made.counted < made.closed:
+        note += f"; {made.closed - made.counted:,} not counted: without a price, or not believed"
+    label = count(made.closed, "closed life", "closed lives")
+    return Figure(label, style.change(made.pnl), note, tone_of(made.pnl), ref)

@@ -30,6 +30,7 @@ from retro.present.page.report import money_of_report
 from retro.present.page.screens.lists import (
     agents_table,
     audit_table,
+    closed_figure,
     day_of_instant,
     letters_table,
     positions_table,
@@ -59,7 +60,6 @@ __all__ = [
     "agents_page",
     "audit_page",
     "choice_page",
-    "closed_figure",
     "confirmation_page",
     "differences_page",
     "findings_page",
@@ -132,16 +132,6 @@ def positions_page(
     if made is None or not made.closed:
         return page
     return replace(page, headline=replace(page.headline, facts=(closed_figure(made),)))
-
-
-def closed_figure(made: ClosedMoney, ref: Reference | None = None) -> Figure:
-    """What closed positions made in one currency, with how many they are, and against doing nothing."""
-    style = money_of(made.currency, (made.pnl, made.against_nothing))
-    note = f"{style.change(made.against_nothing)} against doing nothing"
-    if made.counted < made.closed:
-        note += f"; {made.closed - made.counted:,} not counted: without a price, or not believed"
-    label = count(made.closed, "closed life", "closed lives")
-    return Figure(label, style.change(made.pnl), note, tone_of(made.pnl), ref)
 
 
 def agents_page(rows: Sequence[AgentOverview]) -> Page:

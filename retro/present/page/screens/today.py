@@ -25,8 +25,7 @@ from retro.present.page.blocks import (
 )
 from retro.present.page.fleet import weeks_table
 from retro.present.page.labels import ROLES, short_name
-from retro.present.page.screens.lists import short_verdict
-from retro.present.page.screens.pages import closed_figure
+from retro.present.page.screens.lists import closed_figure, short_verdict
 from retro.present.page.screens.ripening import ripening_table
 from retro.present.references import (
     AgentReference,
