@@ -14,6 +14,9 @@ from retro.app.questions.bounds import EVERYTHING
 from retro.app.questions.lists.filters import POSITIONS, owner_selection
 from retro.app.questions.positions import closed_money, positions
 from retro.config import Config
+from retro.present.page.screens.lists import closed_figure, positions_table
+from retro.report.overviews import PositionOverview
+from retro.report.today import ClosedMoney
 from retro.surface.screens.house import House
 from tests.surface.web.test_door import Browser, browser, house, ways
 from tests.worlds.commands import Retro, retro
@@ -122,3 +125,18 @@ def test_what_is_left_of_a_filter_is_added_up_like_the_days(house: House) -> Non
     none = closed_money(house.store, record, "USDC", owner_selection(config, "pnl>1e9", POSITIONS))
     assert (none.closed, none.pnl, none.against_nothing) == (0, None, None)
     assert set(none.reasons) == {"pnl", "against_nothing"}
+
+
+def test_what_is_not_believed_makes_no_sum_and_is_neither_up_nor_down() -> None:
+    made = ClosedMoney(currency="USDT", closed=2, counted=0, pnl=None, against_nothing=None)
+    figure = closed_figure(made)
+    assert figure.value == "–"
+    assert figure.note == "2 not counted: without a price, or not believed"
+    row = PositionOverview(
+        name="p", agent="a", kind="spot", instrument="ETH/USDT", strategy="s", side="long", opened_at=0,
+        closed_at=1, final_pnl=6e8, vs_inaction=6e8, notional=1.0, implausible=True, ruling=None,
+        mfe=None, mae=None, regret=None, spark=None,
+    )  # fmt: skip
+    cells = positions_table([row], "USDT").rows[0].cells
+    assert [cell.tone for cell in cells[4:6]] == ["faint", "faint"]
+    assert cells[-1].text == "implausible"

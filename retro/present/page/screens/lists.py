@@ -91,8 +91,8 @@ def positions_table(rows: Sequence[PositionOverview], currency: str) -> Table:
             Cell(f"{row.instrument} {kind}"),
             Cell(moment(format_instant(row.opened_at))),
             Cell("open" if held_for is None else duration(held_for)),
-            Cell(money.signed(row.final_pnl), tone_of(row.final_pnl)),
-            Cell(money.signed(row.vs_inaction), tone_of(row.vs_inaction)),
+            Cell(money.signed(row.final_pnl), _believed_tone(row, row.final_pnl)),
+            Cell(money.signed(row.vs_inaction), _believed_tone(row, row.vs_inaction)),
             Cell(money.plain(row.regret)),
             Cell("", spark=row.spark),
         )
@@ -101,6 +101,11 @@ def positions_table(rows: Sequence[PositionOverview], currency: str) -> Table:
     if doubted:
         columns.append(Column("", right=False))
     return Table(tuple(columns), tuple(table_rows))
+
+
+def _believed_tone(row: PositionOverview, amount: float | None) -> Tone:
+    """Up or down; a figure that is not believed is neither."""
+    return "faint" if row.implausible else tone_of(amount)
 
 
 def reviews_table(rows: Sequence[ReviewOverview]) -> Table:
@@ -224,8 +229,10 @@ def day_of_instant(at: int | None) -> str:
 def closed_figure(made: ClosedMoney, ref: Reference | None = None) -> Figure:
     """What closed positions made in one currency, with how many they are, and against doing nothing."""
     style = money_of(made.currency, (made.pnl, made.against_nothing))
-    note = f"{style.change(made.against_nothing)} against doing nothing"
+    notes = []
+    if made.against_nothing is not None:
+        notes.append(f"{style.change(made.against_nothing)} against doing nothing")
     if made.counted < made.closed:
-        note += f"; {made.closed - made.counted:,} not counted: without a price, or not believed"
+        notes.append(f"{made.closed - made.counted:,} not counted: without a price, or not believed")
     label = count(made.closed, "closed life", "closed lives")
-    return Figure(label, style.change(made.pnl), note, tone_of(made.pnl), ref)
+    return Figure(label, style.change(made.pnl), "; ".join(notes), tone_of(made.pnl), ref)
