@@ -128,8 +128,8 @@ def test_what_is_left_of_a_filter_is_added_up_like_the_days(house: House) -> Non
 
 
 def test_what_is_not_believed_makes_no_sum_and_is_neither_up_nor_down() -> None:
-    made = ClosedMoney(currency="USDT", closed=2, counted=0, pnl=None, against_nothing=None)
-    figure = closed_figure(made)
+    total = ClosedMoney(currency="USDT", closed=2, counted=0, pnl=None, against_nothing=None)
+    figure = closed_figure(total)
     assert figure.value == "–"
     assert figure.note == "2 not counted: without a price, or not believed"
     row = PositionOverview(
