@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from retro.present.commands import commands_as_code
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
@@ -23,7 +25,7 @@ def environment_of(
     """An environment of the templates in a folder; a name no template was given is an error, never an empty text.
 
     `styles` are style sheets of that folder, by the name they have in a template. The test `block("Table")` tells
-    blocks of a page apart.
+    blocks of a page apart, the filter `commands` shows those of our sentences as code.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  loaded when something is drawn
 
@@ -34,12 +36,18 @@ def environment_of(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= filters
+    environment.filters |= {"commands": _commands, **filters}
     environment.tests |= {"block": lambda block, name: type(block).__name__ == name}
     environment.globals |= {
         name: markup((templates / file).read_text("utf-8")) for name, file in styles.items()
     }
     return environment
+
+
+def _commands(text: str) -> str:
+    from markupsafe import escape  # noqa: PLC0415  comes with the engine
+
+    return markup(commands_as_code(str(escape(text))))
 
 
 def markup(ours: str) -> str:

@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from retro.figures import DASH, date_text, odds, percent
+from retro.present.commands import commands_as_spans
 from retro.present.page.blocks import (
     Bars,
     Days,
@@ -59,6 +60,11 @@ def escaped(text: str) -> str:
     return "".join(parts)
 
 
+def _sentence(text: str) -> str:
+    """The same for a text in which commands of ours may stand: they are code."""
+    return commands_as_spans(escaped(text))
+
+
 def _reference(text: str, i: int, *, opening: bool) -> str:
     """One character as itself where it is harmless, else as a character reference."""
     character = text[i]
@@ -80,14 +86,14 @@ def markdown_of(page: Page) -> str:
     parts = [
         f"# {escaped(head.kicker)}: {escaped(head.title)}",
         escaped(head.subtitle),
-        f"**{escaped(head.result)}.** {escaped(head.why)}",
-        *(f"> **{escaped(alarm)}**" for alarm in head.alarms),
+        f"**{escaped(head.result)}.** {_sentence(head.why)}",
+        *(f"> **{_sentence(alarm)}**" for alarm in head.alarms),
         _facts(head.facts),
     ]
     for section in page.sections:
         parts += _section(section)
     if page.foot:
-        parts += ["---", "  \n".join(escaped(text) for text in page.foot)]
+        parts += ["---", "  \n".join(_sentence(text) for text in page.foot)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -108,7 +114,7 @@ def _block(block: Block) -> str:
         case Quote():
             return f"> {escaped(block.text)}\n>\n> *said by {escaped(block.by)}*"
         case Notes():
-            return "\n".join([*(f"- {escaped(item)}" for item in block.items), *_more(block.omitted, "- ")])
+            return "\n".join([*(f"- {_sentence(item)}" for item in block.items), *_more(block.omitted, "- ")])
         case Bars():
             rows = [(escaped(row.label), escaped(row.amount_text)) for row in block.rows]
             total = (f"**{escaped(block.total.label)}**", f"**{escaped(block.total.amount_text)}**")
@@ -145,7 +151,7 @@ def _facts(rows: Sequence[Figure]) -> str:
 
 def _fact(row: Figure) -> list[str]:
     value = f"**{escaped(row.value)}**" if row.value else ""
-    return [escaped(row.label), value, escaped(row.note)]
+    return [escaped(row.label), value, _sentence(row.note)]
 
 
 def _table(table: Table) -> str:
@@ -153,12 +159,12 @@ def _table(table: Table) -> str:
         return ""
     titles = [(escaped(column.title), column.right) for column in table.columns]
     text = _grid(titles, [_row(row) for row in table.rows])
-    return "\n\n".join([text, *_more(table.omitted), *([f"*{escaped(table.note)}*"] if table.note else [])])
+    return "\n\n".join([text, *_more(table.omitted), *([f"*{_sentence(table.note)}*"] if table.note else [])])
 
 
 def _row(row: TableRow) -> list[str]:
     first, *values = [
-        escaped(cell.text if cell.spark is None else spark_line(cell.spark)) for cell in row.cells
+        _sentence(cell.text) if cell.spark is None else escaped(spark_line(cell.spark)) for cell in row.cells
     ]
     if row.heads:
         return [f"**{first}**", *values]
@@ -170,7 +176,7 @@ def _more(n: int, before: str = "") -> list[str]:
 
 
 def _prose(block: Prose) -> str:
-    text = escaped(block.text)
+    text = _sentence(block.text)
     if block.label:
         return f"**{escaped(block.label)}.** {text}"
     return f"*{text}*" if block.tone == "faint" and text else text
@@ -228,7 +234,7 @@ def _days(block: Days) -> str:
         ][: len(titles)]
         for row in block.rows
     ]
-    return "\n\n".join([_grid(titles, rows), *([f"*{escaped(block.note)}*"] if block.note else [])])
+    return "\n\n".join([_grid(titles, rows), *([f"*{_sentence(block.note)}*"] if block.note else [])])
 
 
 def _drawing(block: PathChart) -> str:

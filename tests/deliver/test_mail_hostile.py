@@ -51,7 +51,7 @@ AGENTS_OWN = frozenset(
 CONFIG = Config.model_validate({"mail": {"host": "x", "sender": "a@x.test", "recipients": ["b@x.test"]}})
 ALLOWED = frozenset(
     {"html", "head", "meta", "title", "style", "body", "div", "table", "thead", "tbody", "tr", "td", "th"}
-    | {"p", "span", "h1", "h2", "h3", "br", "img"}
+    | {"p", "span", "h1", "h2", "h3", "br", "img", "code"}
 )
 
 

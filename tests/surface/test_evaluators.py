@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from retro.surface.cli import pages as cli_pages
 from tests.worlds.commands import CommandResult, Retro, retro
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from retro.present.page.blocks import Page
-
 __all__ = ["retro"]
 
-CLI_DRAWN = cli_pages._drawn
 DAY, START = 86_400_000, 1_711_324_800_000
 DAY_0 = date(2024, 3, 25)
 
@@ -199,24 +195,24 @@ def wide() -> list[dict[str, Any]]:
     return events
 
 
-def as_every_format(page: Page, form: str, *, colour: bool) -> str:
-    """The page in its format, when it has the same figures in each."""
-    drawn = {name: CLI_DRAWN(page, name, colour=colour) for name in ("text", "md", "html")}
-    figures = set(re.findall(r"[+-]?\d[\d,]*\.\d+", drawn["text"]))
-    for name, text in drawn.items():
-        assert {figure for figure in figures if figure not in text.replace("&#46;", ".")} == set(), name
-    return drawn[form]
+def in_every_format(retro: Retro, *words: str) -> list[str]:
+    """The lines of a page at a terminal, when each of its figures stands in the other formats, too."""
+    printed = lines(retro(*words))
+    figures = set(re.findall(r"[+-]?\d[\d,]*\.\d+", "\n".join(printed)))
+    for form in ("md", "html"):
+        other = retro(*words, "--format", form)
+        assert other.code == 0, other.err
+        text = other.out.replace("&#46;", ".")
+        assert {figure for figure in figures if figure not in text} == set(), (words, form)
+    return printed
 
 
-def test_no_figure_is_cut_however_long_the_names_and_wide_the_amounts(
-    retro: Retro, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_figure_is_cut_however_long_the_names_and_wide_the_amounts(retro: Retro, tmp_path: Path) -> None:
     path = tmp_path / "wide.jsonl"
     path.write_text("".join(json.dumps(event) + "\n" for event in wide()))
     assert retro("ingest", "journal", path).code == 0
-    monkeypatch.setattr(cli_pages, "_drawn", as_every_format)
     pages = {
-        words: lines(retro(*words.split(), "--agent", "a"))
+        words: in_every_format(retro, *words.split(), "--agent", "a")
         for words in (
             *("predictions", "predictions hindsight", "calibration", "dreams", "shadows", "tiers"),
             *("attribution", "learning", "luck", "whatif --grid", "evaluations"),
