@@ -214,6 +214,7 @@ def disturbed(fleet: Fleet, servers: Servers) -> Iterator[str]:
         fleet.until(0.75)
         acknowledged = fleet.done()
         took_s = servers.fail_over()
+        fleet.line.target = servers.socket  # as a line that people mend
         missing = acknowledged - fleet.done()
         assert missing <= 0, f"{missing} acknowledged reviews are missing"
         yield f"failed over in {took_s:.1f} s: 0 of {acknowledged} acknowledged reviews missing"

@@ -64,6 +64,12 @@ class Servers:
         hosts = f"host={info['host']},{self.standby.parent}&port={info.get('port', 5432)},5499"
         return f"postgresql://postgres@/postgres?{hosts}&target_session_attrs=read-write"
 
+    @property
+    def socket(self) -> str:
+        """That of the standby."""
+        assert self.standby is not None
+        return f"{self.standby.parent}/.s.PGSQL.5499"
+
     def fail_over(self) -> float:
         """Kill the primary and promote the standby; seconds until it takes writes."""
         assert self.standby is not None
