@@ -256,3 +256,16 @@ def coverages(
         for k in which[~whole]:
             answer[k] = coverage(t, int(entry[k]), int(exit_at[k]), float(gap[k]))
     return answer
+
+
+def extremes(values: FloatArray, most: int) -> IntArray:
+    """The indices, rising, of what a drawing needs of many values: of each of `most` / 2 stretches its lowest and highest.
+
+    `values` (n,) without NaN; up to `most` of them are all needed.
+    """
+    n = len(values)
+    if n <= most:
+        return np.arange(n)
+    edges = np.linspace(0, n, most // 2 + 1).astype(int)
+    picks = [a + pick for a, b in pairwise(edges) for pick in (values[a:b].argmin(), values[a:b].argmax())]
+    return np.unique(np.array(picks, np.int64))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from retro.accounting.prices import MAX_AGE
 from retro.figures import moment
 from retro.kernels.regret import ruin_index
-from retro.kernels.series import fresh_for
+from retro.kernels.series import extremes, fresh_for
 from retro.periods import SECOND, format_instant
 from retro.report import Checkpoint, PathPoint
 from retro.report.slotted import new
@@ -165,15 +164,8 @@ def drawn(life: PositionPath, times: NDArray[np.int64], gross: NDArray[np.float6
 
     It begins at 0: the entry's fee is paid at the entry and not before, as in `mae`. It ends at the result.
     """
-    chosen: Sequence[int]
-    if len(times) <= _DRAWN:
-        chosen = range(len(times))
-    else:
-        edges = np.linspace(0, len(times), _DRAWN // 2 + 1).astype(int)
-        picks = set()
-        for a, b in pairwise(edges):
-            picks |= {int(a + gross[a:b].argmin()), int(a + gross[a:b].argmax())}
-        chosen = sorted(picks)
     start = PathPoint(at=format_instant(life.track.opened_at), pnl=0.0)
-    middle = [PathPoint(at=format_instant(int(times[i])), pnl=float(gross[i])) for i in chosen]
+    middle = [
+        PathPoint(at=format_instant(int(times[i])), pnl=float(gross[i])) for i in extremes(gross, _DRAWN)
+    ]
     return [start, *middle, PathPoint(at=format_instant(life.exit_at), pnl=life.final)]

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from retro.figures import percent
 from retro.present.charts.bars import WIDTH
 from retro.present.charts.lives import lives
+from retro.present.charts.prices import prices
 from retro.present.charts.svg import INLINE, Palette, circle, document, label, polyline, rect, stroke
 from retro.present.charts.twins import twins
 from retro.present.charts.waterfall import waterfall
 from retro.present.page.diagrams import (
     HistogramDiagram,
     LivesDiagram,
+    PriceDiagram,
     RangeDiagram,
     ReliabilityDiagram,
     TwinsDiagram,
@@ -69,6 +71,8 @@ def drawn_diagram(block: Diagram, *, palette: Palette = INLINE, ident: str = "di
         body, height, words = waterfall(block, palette)
     elif isinstance(block, LivesDiagram):
         body, height, words = lives(block, palette)
+    elif isinstance(block, PriceDiagram):
+        body, height, words = prices(block, palette)
     elif isinstance(block, TwinsDiagram):
         body, height, words = twins(block, palette)
     else:

@@ -13,6 +13,7 @@ __all__ = [
     "HistogramDiagram",
     "LifeLine",
     "LivesDiagram",
+    "PriceDiagram",
     "RangeDiagram",
     "RangeRow",
     "ReliabilityDiagram",
@@ -145,6 +146,22 @@ class TwinsDiagram:
         return min(self.quantiles[0], self.result), max(self.quantiles[-1], self.result)
 
 
+@dataclass(frozen=True, slots=True)
+class PriceDiagram:
+    """What an instrument cost while a position was held and afterwards: (seconds since the entry, price), by steps.
+
+    `left_after` seconds it was closed; None: it is open. `entry` and `exit` are what was paid and taken, where that is one
+    price. `words` say all of it in a sentence.
+    """
+
+    title: str
+    points: tuple[tuple[float, float], ...]
+    left_after: float | None
+    entry: float | None
+    exit: float | None
+    words: str
+
+
 Diagram = (
     ReliabilityDiagram
     | RangeDiagram
@@ -152,6 +169,7 @@ Diagram = (
     | StepDiagram
     | WaterfallDiagram
     | LivesDiagram
+    | PriceDiagram
     | TwinsDiagram
 )
 

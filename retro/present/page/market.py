@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from retro.figures import DASH, count, interval, percent, ratio
-from retro.present.page.blocks import Figure, tone_of
+from retro.figures import DASH, count, duration, interval, percent, price, ratio, seconds_between
+from retro.periods import SECOND, parse_instant
+from retro.present.page.blocks import Diagrams, Figure, Section, tone_of
+from retro.present.page.diagrams import PriceDiagram
 from retro.present.page.labels import reason_text
 
 if TYPE_CHECKING:
     from retro.figures import MoneyStyle
-    from retro.report import RetrospectiveReport
+    from retro.report import PositionRetrospective, RetrospectiveReport
 
-__all__ = ["benchmark_figure", "cash_note", "market_figure", "market_note"]
+__all__ = ["PriceTrack", "benchmark_figure", "cash_note", "market_figure", "market_note", "price_section"]
 
 
 def cash_note(report: RetrospectiveReport) -> str:
@@ -75,3 +77,49 @@ def benchmark_figure(report: RetrospectiveReport, money: MoneyStyle) -> Figure |
 
 def _change(share: float | None) -> str:
     return percent(share, 2, signed=True)
+
+
+# what the instrument of one position cost
+
+
+class PriceTrack(NamedTuple):
+    """Marks of an instrument from an entry on, thinned for drawing: (UTC microseconds, price), in order of time.
+
+    `held` is how many there are until the exit, whose lowest and highest price `low` and `high` are, and `after` how many
+    follow it.
+    """
+
+    points: tuple[tuple[int, float], ...]
+    held: int
+    after: int
+    low: float
+    high: float
+
+
+def price_section(life: PositionRetrospective, track: PriceTrack) -> Section:
+    """The price as a drawing and in a sentence. Where it went afterwards was not known at the exit."""
+    entry_at = parse_instant(life.entry_at)
+    points = tuple(((at - entry_at) / SECOND, value) for at, value in track.points)
+    left_after = None if life.exit_at is None else seconds_between(life.entry_at, life.exit_at)
+    words = _words(life, track, points[-1], left_after)
+    diagram = PriceDiagram(
+        f"Price of {life.instrument}", points, left_after, life.entry_price, life.exit_price, words
+    )
+    return Section("price", "The price meanwhile", (Diagrams((diagram,), words, words),), life.instrument)
+
+
+def _words(
+    life: PositionRetrospective, track: PriceTrack, last: tuple[float, float], left_after: float | None
+) -> str:
+    paid = f"Entered at {price(life.entry_price)}" if life.entry_price is not None else "While it was held"
+    ended = f", left at {price(life.exit_price)}" if life.exit_price is not None else ""
+    between = f"between {price(track.low)} and {price(track.high)} in {count(track.held, 'mark')} of its life"
+    words = f"{paid}{ended}; {between}"
+    if left_after is None or not track.after:
+        return f"{words}."
+    seconds, value = last
+    change = ""
+    if life.exit_price:
+        change = f", {percent(value / life.exit_price - 1, 1, signed=True)} from where it was left"
+    later = f"{duration(seconds - left_after)} after the exit it stood at {price(value)}{change}"
+    return f"{words}. {later} ({count(track.after, 'mark')}), which nobody knew then."

@@ -11,6 +11,7 @@ from retro.app.questions.bounds import rows_of
 from retro.app.questions.experience import Experience
 from retro.app.questions.lists.filters import POSITIONS
 from retro.app.questions.screens.kin import kin_of
+from retro.app.questions.screens.prices import price_track
 from retro.errors import UnknownError, UsageError
 from retro.figures import seconds_between
 from retro.kinds import POSITION
@@ -18,7 +19,7 @@ from retro.periods import format_instant, parse_instant
 from retro.present.formats import page_of
 from retro.present.json_parts import data_as_json
 from retro.present.links import command_of
-from retro.present.page.screens.lives import Alignment, Comparison, beside, with_views
+from retro.present.page.screens.lives import Alignment, Comparison, beside, with_price, with_views
 from retro.present.page.screens.pages import choice_page, positions_page, unreviewed_page
 from retro.present.references import AgentReference, PositionReference, ScreenReference
 from retro.present.screen import ScreenPlace
@@ -126,8 +127,11 @@ def position(house: House, request: Request) -> Answer:
         kin = clean(kin_of(Experience(house.store, house.config), row, as_of)) if row.open else None
         document = row.document() | ({} if kin is None else {"kin": kin.model_dump(mode="json")})
         return Answer(unreviewed_page(row, currency, kin), data_as_json(document), crumbs, command)
-    life = clean(_life(stored))
-    page = with_views(page_of(life, currency, stored.twins), life, _window(life, request))
+    review = _life(stored)
+    track = price_track(house.store, house.settings_for(record), review, as_of or house.clock())
+    life = clean(review)
+    page = with_price(page_of(life, currency, stored.twins), life, track)
+    page = with_views(page, life, _window(life, request))
     if names := request.every("with"):
         page = beside(page, life, _comparison(house, owner, names, request))
     return Answer(

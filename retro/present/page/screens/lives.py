@@ -21,15 +21,17 @@ from retro.present.page.blocks import (
     tone_of,
 )
 from retro.present.page.diagrams import LifeLine, LivesDiagram
+from retro.present.page.market import price_section
 from retro.present.path import path_points
 from retro.present.references import PositionReference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from retro.present.page.market import PriceTrack
     from retro.report import PositionRetrospective
 
-__all__ = ["Alignment", "Comparison", "beside", "with_views"]
+__all__ = ["Alignment", "Comparison", "beside", "with_price", "with_views"]
 
 Alignment = Literal["entry", "peak", "exit"]
 _AFTER: Final = 86_400.0
@@ -103,7 +105,15 @@ def beside(page: Page, position: PositionRetrospective, comparison: Comparison) 
     ]
     if remarks:
         blocks.append(Notes(tuple(remarks)))
-    section = Section("compare", "Beside other lives", tuple(blocks))
+    return _after_path(page, Section("compare", "Beside other lives", tuple(blocks)))
+
+
+def with_price(page: Page, position: PositionRetrospective, track: PriceTrack | None) -> Page:
+    """The page with what its instrument cost meanwhile; the section stands after the path."""
+    return page if track is None else _after_path(page, price_section(position, track))
+
+
+def _after_path(page: Page, section: Section) -> Page:
     at = next((i + 1 for i, part in enumerate(page.sections) if part.key == "trajectory"), 0)
     return replace(page, sections=(*page.sections[:at], section, *page.sections[at:]))
 
