@@ -6,7 +6,7 @@ import gc
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.worlds.commands import ingested_sample, reviewed_db
 from tests.worlds.databases import (
@@ -33,7 +33,14 @@ __all__ = [
     "store",
 ]
 
-settings.register_profile("steady", derandomize=True, database=None, max_examples=40)
+settings.register_profile(
+    "steady",
+    derandomize=True,
+    database=None,
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],  # how busy a machine is says nothing of the code
+)
 settings.register_profile("searching")
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 # A change is judged by what it changed: the same examples every time. HYPOTHESIS_PROFILE=searching looks for new ones.
