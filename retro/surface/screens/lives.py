@@ -128,7 +128,7 @@ def position(house: House, request: Request) -> Answer:
         document = row.document() | ({} if kin is None else {"kin": kin.model_dump(mode="json")})
         return Answer(unreviewed_page(row, currency, kin), data_as_json(document), crumbs, command)
     review = _life(stored)
-    track = price_track(house.store, house.settings_for(record), review, as_of or house.clock())
+    track = price_track(house.store, currency, review, as_of or house.clock())
     life = clean(review)
     page = with_price(page_of(life, currency, stored.twins), life, track)
     page = with_views(page, life, _window(life, request))

@@ -15,7 +15,6 @@ from retro.present.html import html_of
 from retro.present.page.screens.lives import with_price
 from retro.present.text.page import text_of
 from retro.report import PositionRetrospective
-from tests.worlds.lives import agent_of
 from tests.worlds.service_world import MONDAY, World, line, trade
 
 if TYPE_CHECKING:
@@ -59,8 +58,7 @@ def review_of(world: World) -> PositionRetrospective:
 
 
 def track_of(world: World, known_until: int = NOW) -> PriceTrack | None:
-    settings = world.settings_for(agent_of(world.store, "bot"))
-    return price_track(world.store, settings, review_of(world), known_until)
+    return price_track(world.store, "USDC", review_of(world), known_until)
 
 
 def test_the_track_begins_with_the_entry_and_goes_on_for_a_day_at_least(world: World) -> None:
@@ -95,9 +93,8 @@ def test_without_marks_while_it_was_held_there_is_no_track(world: World) -> None
 
 
 def test_what_is_paid_in_another_coin_is_not_drawn_in_money(world: World) -> None:
-    settings = world.settings_for(agent_of(world.store, "bot"))
     life = replace(review_of(world), instrument="ETH/BTC")
-    assert price_track(world.store, settings, life, NOW) is None
+    assert price_track(world.store, "USDC", life, NOW) is None
 
 
 def test_the_sentence_says_what_the_drawing_shows(world: World) -> None:

@@ -13,7 +13,6 @@ from retro.present.page.market import PriceTrack
 from retro.store.life import LifeReader
 
 if TYPE_CHECKING:
-    from retro.app.settlement.settings import AgentSettings
     from retro.report import PositionRetrospective
     from retro.store.database import Store
 
@@ -25,18 +24,15 @@ _SHORTEST, _LONGEST = DAY, 30 * DAY
 
 
 def price_track(
-    store: Store, settings: AgentSettings, life: PositionRetrospective, known_until: int
+    store: Store, base_currency: str, life: PositionRetrospective, known_until: int
 ) -> PriceTrack | None:
     """Marks told of between the entry and `known_until` (microseconds); None with fewer than two while it was held."""
     opened = parse_instant(life.entry_at)
     closed = known_until if life.exit_at is None else min(parse_instant(life.exit_at), known_until)
     end = min(closed + min(max(closed - opened, _SHORTEST), _LONGEST), known_until)
-    base_currency = settings.base_currency
     names = {life.instrument}
-    if base_and_quote(life.instrument)[1] in {
-        None,
-        base_currency,
-    }:  # else prices of the asset are in another unit
+    _, quote = base_and_quote(life.instrument)
+    if quote in {None, base_currency}:  # else prices of the asset are in another unit
         names |= {*related_symbols(life.instrument, base_currency)}
     with store.read() as conn:
         market = LifeReader(conn, life.agent).market
