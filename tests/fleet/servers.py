@@ -128,12 +128,21 @@ class Line(threading.Thread):
         except OSError:
             writer.close()
             return
-        await asyncio.gather(self._pump(reader, forth), self._pump(back, writer), return_exceptions=True)
+        try:
+            async with asyncio.TaskGroup() as both:
+                both.create_task(self._pump(reader, forth))
+                both.create_task(self._pump(back, writer))
+        except* (OSError, EOFError):
+            pass
+        finally:  # whichever end is gone, the other hears of it: who is killed in mid-sentence closes nothing
+            for end in (forth, writer):
+                end.close()
 
     async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        """`EOFError` where the source is closed: neither direction outlives the other."""
         while chunk := await source.read(65_536):
             while self.silent:  # noqa: ASYNC110  another thread says so
                 await asyncio.sleep(0.05)
             sink.write(chunk)
             await sink.drain()
-        sink.close()
+        raise EOFError
