@@ -21,46 +21,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-from sqlalchemy import select
 
 from retro.app.engine.executors import computers
 from retro.app.engine.rework import ReworkSummary, rework
 from retro.errors import RetroError
-from retro.periods import DAY, HOUR
 from retro.store import rework as units
 from retro.store.database import open_store
-from retro.store.jobs import interventions
-from retro.store.jobs.tables import documents, reviews
-from tests.worlds.service_world import MONDAY, World, life
-
-SETTINGS = {"daily_review_enabled": False, "epoch_review_enabled": False}
-CHANGED = {**SETTINGS, "heuristic_min_citations": 50}
-
-Texts = dict[tuple[str, int], str]
-
-
-def world_of(folder: Path, names: list[str]) -> World:
-    """Agents after their first week, all reviewed, under thresholds that have changed since."""
-    folder.mkdir()
-    url = str(folder / "retro.db")
-    store = open_store(url)
-    tables: dict[str, Any] = {"retrospective": SETTINGS, "store": {"url": url}}
-    world = World(store, folder, at=MONDAY + 8 * DAY + HOUR, configuration=tables)
-    for name in names:
-        world.tell(life(2, agent=name))
-    world.knock()
-    world.configuration = {**tables, "retrospective": CHANGED}
-    return world
-
-
-def texts(world: World) -> Texts:
-    """(review, revision) -> its text."""
-    d = documents.c
-    query = select(reviews.c.id, d.revision, d.document).join(documents, d.review == reviews.c.key)
-    with world.store.read() as conn:
-        return {(row[0], row[1]): row[2] for row in conn.execute(query)}
+from tests.fleet.rework_world import Texts, document_texts, enlist_all, reviewed_world, service_texts
+from tests.worlds.service_world import World
 
 
 def reworked(world: World, executor: str, progress: Callable[[ReworkSummary, int], None]) -> ReworkSummary:
@@ -85,7 +53,9 @@ def killed(world: World, executor: str, left: int, kill: Callable[[], None], exp
         raise AssertionError("it came to its end although what computed was killed")
     states = {review.state for review in world.reviews()}
     assert states <= {"done", "waiting"}, states
-    assert texts(world).items() <= expected.items(), "something is stored that nobody computed to its end"
+    assert document_texts(world).items() <= expected.items(), (
+        "something is stored that nobody computed to its end"
+    )
 
 
 def kill_processes() -> None:
@@ -135,27 +105,21 @@ def main() -> None:
     vars(units).update(UNIT=max(1, len(names) // 20))
     with tempfile.TemporaryDirectory() as place:
         folder, began = Path(place), time.monotonic()
-        twin = world_of(folder / "service", names)
-        with twin.store.write() as conn:
-            interventions.remake_since(conn, 0)
-        twin.knock()
-        expected = texts(twin)
-        twin.store.close()
-        world = world_of(folder / "rework", names)
+        expected = service_texts(folder / "service", names)
+        url = str(folder / "retro.db")
+        world = reviewed_world(open_store(url), folder, url, names)
         print(f"{len(world.reviews())} reviews of {len(names)} agents", flush=True)
-        with world.store.write() as conn:
-            units.enlist(conn, names, 0, world.clock())
+        enlist_all(world, names)
         killed(world, "processes", 2 * len(names) // 3, kill_processes, expected)
         if arguments.dask:
             with cluster() as (address, kill):
                 killed(world, f"dask:{address}", len(names) // 3, kill, expected)
         summary = reworked(world, "processes", lambda *_: None)
         assert summary.failures == {}
-        assert texts(world) == expected, "not what the service writes"
-        with world.store.write() as conn:
-            units.enlist(conn, names, 0, world.clock())
+        assert document_texts(world) == expected, "not what the service writes"
+        enlist_all(world, names)
         assert reworked(world, "processes", lambda *_: None).revised == 0
-        assert texts(world) == expected
+        assert document_texts(world) == expected
         revised = sum(revision > 1 for _, revision in expected)
         print(
             f"{revised} new revisions, each made once, with the bytes of the service; a second rework changed nothing;"

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from retro.report.form import Document
 
-__all__ = ["EngineCounts", "MetricFamily", "MetricSample", "WorkersReport"]
+__all__ = ["EngineCounts", "MetricFamily", "MetricSample", "ReworkCounts", "WorkersReport"]
 
 
 class MetricSample(Document):
@@ -33,6 +33,18 @@ class EngineCounts(Document):
     workers: int
 
 
+class ReworkCounts(Document):
+    """A rework that is not finished."""
+
+    left: int = Field(
+        description="agents whose reviews are still to be looked at anew, with those that failed"
+    )
+    failed: int = Field(
+        description="of them those that workers leave as they are until `retro rework` is called again"
+    )
+    failures: dict[str, str] = Field(description="why, by agent: the first of them")
+
+
 class WorkersReport(Document):
     """How a fleet of workers is: what waits, and who works."""
 
@@ -47,3 +59,4 @@ class WorkersReport(Document):
     )
     running: int
     parked: int
+    rework: ReworkCounts | None = Field(description="null: none is going on")

@@ -1,7 +1,7 @@
-"""Whose reviews are still to be looked at anew by `retro rework`, and the stamp by which facts are known again.
+"""Whose reviews are still to be looked at anew, by a call of `retro rework` or by the workers of a fleet.
 
 A row an agent: it goes with the transaction that stores what became of its reviews, so that whoever comes after a kill
-goes on with what is left.
+goes on with what is left. Beside it the stamp by which facts are known again.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import hashlib
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, func, insert, select, update
 
 from retro.store.books.positions import book
 from retro.store.books.shared_marks import book_marks
 from retro.store.facts.agents import key_query
 from retro.store.jobs.reviews import columns, review_of
-from retro.store.jobs.tables import reviews, rework_agents
+from retro.store.jobs.tables import IS_FOR_WORKERS, reviews, rework_agents
+from retro.store.locks import bucket_of
 from retro.store.schema import agents, corrections, events, position_rulings, series
 
 if TYPE_CHECKING:
@@ -27,11 +28,18 @@ if TYPE_CHECKING:
     from retro.store.jobs.reviews import Review
 
 __all__ = [
+    "MOST_TRIES",
     "UNIT",
     "ReworkUnit",
     "abandon",
+    "count_failures",
+    "count_open",
     "enlist",
     "facts_stamp",
+    "failures",
+    "hand_over",
+    "next_of_bucket",
+    "note_failure",
     "open_units",
     "reviews_done_since",
     "strike_out",
@@ -40,6 +48,8 @@ __all__ = [
 UNIT: Final = 100
 """Agents that are computed in one piece, on one processor."""
 _AT_ONCE: Final = 1_000
+MOST_TRIES: Final = 5
+"""How often an agent is begun whose facts change all the time, or that kills who computes it."""
 
 
 class ReworkUnit(NamedTuple):
@@ -55,7 +65,7 @@ def enlist(conn: Connection, names: Sequence[str], since: int, at: int) -> None:
     """Write down that the reviews of these agents are to be looked at anew."""
     keys: dict[str, int] = dict(conn.execute(select(agents.c.name, agents.c.key)).all())
     rows = [
-        {"agent": keys[name], "unit": place // UNIT, "since": since, "at": at}
+        {"agent": keys[name], "unit": place // UNIT, "since": since, "at": at, "bucket": bucket_of(name)}
         for place, name in enumerate(names)
     ]
     for first in range(0, len(rows), _AT_ONCE):
@@ -72,6 +82,56 @@ def open_units(conn: Connection) -> list[ReworkUnit]:
         for (unit, since, at), group in groupby(rows, key=lambda row: (row[0], row[2], row[3]))
         for some in [list(group)]
     ]
+
+
+def count_open(conn: Connection) -> int:
+    """How many agents are left."""
+    return conn.execute(select(func.count()).select_from(rework_agents)).scalar_one()
+
+
+def count_failures(conn: Connection) -> int:
+    """How many of them workers have left as they were."""
+    failed = select(func.count()).select_from(rework_agents).where(rework_agents.c.failure.is_not(None))
+    return conn.execute(failed).scalar_one()
+
+
+def failures(conn: Connection, limit: int | None = None) -> dict[str, str]:
+    """Why workers have left agents as they were, by name; the first of them."""
+    c = rework_agents.c
+    query = (
+        select(agents.c.name, c.failure).join(agents, agents.c.key == c.agent).where(c.failure.is_not(None))
+    )
+    return dict(conn.execute(query.order_by(agents.c.name).limit(limit)).all())
+
+
+def hand_over(conn: Connection, *, by_workers: bool) -> None:
+    """Let the workers of a fleet do what is left, or a call of `retro rework`; from the beginning, what failed too."""
+    conn.execute(update(rework_agents).values(by_workers=int(by_workers), tries=0, failure=None))
+
+
+def next_of_bucket(conn: Connection, bucket: int | None, now: int) -> ReworkUnit | None:
+    """The agent of a bucket that a worker begins with, as a unit of its own; None: there is none.
+
+    Its try is counted; who has had five fails for good. What a first try looks at is as of when it was written down.
+    """
+    c = rework_agents.c
+    mine = (c.bucket == bucket, IS_FOR_WORKERS)
+    never_ended = f"begun {MOST_TRIES} times and never ended: its facts changed meanwhile, or its worker died"
+    conn.execute(update(rework_agents).where(*mine, c.tries >= MOST_TRIES).values(failure=never_ended))
+    query = select(c.agent, agents.c.name, c.unit, c.since, c.at, c.tries).join(
+        agents, agents.c.key == c.agent
+    )
+    row = conn.execute(query.where(*mine).order_by(c.tries, c.unit, c.agent).limit(1)).first()
+    if row is None:
+        return None
+    conn.execute(update(rework_agents).where(c.agent == row.agent).values(tries=c.tries + 1))
+    return ReworkUnit(row.unit, (row.name,), row.since, now if row.tries else row.at)
+
+
+def note_failure(conn: Connection, agent: str, reason: str) -> None:
+    """No worker is to begin with it again."""
+    mine = rework_agents.c.agent == key_query(agent)
+    conn.execute(update(rework_agents).where(mine).values(failure=reason))
 
 
 def strike_out(conn: Connection, agent: str) -> None:

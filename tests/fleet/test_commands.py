@@ -52,6 +52,7 @@ def test_the_page_starts_a_fleet(retro: Retro, new_postgres_url: str) -> None:
         "lag_s": None,
         "running": 0,
         "parked": 0,
+        "rework": None,
     }
     assert retro("--db", new_postgres_url, "fleet", "init", "--json").data == {"made": False}
 
@@ -77,6 +78,39 @@ def test_what_cannot_be_is_said_in_a_sentence(retro: Retro, words: list[str], se
 def test_without_its_tables_a_worker_says_what_makes_them(retro: Retro, new_postgres_url: str) -> None:
     result = retro("--db", new_postgres_url, "worker")
     assert (result.code, "run `retro fleet init` once" in result.err) == (2, True)
+
+
+def test_a_rework_is_left_to_the_workers_of_a_fleet(retro: Retro, new_postgres_url: str) -> None:
+    """With the words of docs/fleet.md."""
+    Path("a.jsonl").write_bytes(lines_of(life(1)))
+    db = ("--db", new_postgres_url)
+    for words in (["ingest", "journal", "a.jsonl"], ["fleet", "init"], ["run", "--once"]):
+        assert retro(*db, *words).code == 0
+    page = re.findall(r"^\$ retro --db \$DATABASE (rework .*)", PAGE, re.MULTILINE)
+    assert len(page) == 1
+    answer = retro(*db, *shlex.split(page[0]))
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith("1 agent to be looked at anew by workers of the queue rework;")
+    going_on = {"left": 1, "failed": 0, "failures": {}}
+    assert retro(*db, "fleet", "status", "--json").data["rework"] == going_on
+    assert "To be looked at anew" in retro(*db, "fleet", "status").out
+    process = subprocess.Popen(
+        [sys.executable, "-m", "retro", *db, "worker", "--queues", "rework"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        deadline = time.monotonic() + 90
+        while (state := retro(*db, "fleet", "status", "--json").data["rework"]) is not None:
+            assert time.monotonic() < deadline, state
+            time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=30)
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        process.wait()
+    assert process.returncode == 0, log
 
 
 def test_a_worker_works_says_so_and_ends_in_good_order(retro: Retro, new_postgres_url: str) -> None:

@@ -56,6 +56,7 @@ RELEASED = {
     "retro/store/migrations/steps/0028_buckets.sql": "e4cf49fd435468a30e3000cc8208abaa45b7abfb1189c569a79ff441a5b320a6",
     "retro/store/migrations/steps/0029_rework.sql": "1c5eb4b92205aa15a212ffc10cf2d13e48b68f86d93c71ebb2316e50824ee442",
     "retro/store/migrations/steps/0030_twins.sql": "366e442890e6bcfdec3f79d58d223e2735cab61c6f34c515d57254b0647b6c38",
+    "retro/store/migrations/steps/0031_rework_by_workers.sql": "b0131ebb689b35267ff4eac29277c7e5586382111bd4b4b66d8b4cbb4dc17393",
 }
 """Every step's file -> the SHA-256 of its bytes."""
 

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 from retro.app.context import Knock, PassSummary
 from retro.app.engine import delivery
+from retro.app.engine.rework import rework_bucket
 from retro.app.engine.summaries import sum_up_earlier
 from retro.app.engine.worker import bring_up_to_date, make_due, recover
 from retro.app.estate.retention import purge, tidy
 from retro.periods import SECOND
 from retro.store.books import shared_marks
 from retro.store.jobs import claims, outbox
-from retro.store.jobs.backlog import letter_buckets, ripe_buckets
+from retro.store.jobs.backlog import letter_buckets, rework_buckets, ripe_buckets
 from retro.store.jobs.queue import HOLDER
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ def answer(bench: WorkContext, knock: Knock) -> PassSummary:
     The caller answers one knock of a bucket and queue at a time: what earlier answers have left held is freed at once.
     """
     tally = PassSummary()
-    if knock.queue == "rework":  # nobody knocks there yet: `retro rework` brings its own hands
-        return tally
     if knock.bucket is None:
         _answer_for_all(bench, knock.queue, tally)
         return tally
@@ -47,9 +46,12 @@ def answer(bench: WorkContext, knock: Knock) -> PassSummary:
         delivery.send_all(mine, tally, (outbox.ALONE, outbox.AGENT))
         return tally
     until = bench.clock() + _TURN
-    recover(mine, tally, [claims.QUEUE])
-    bring_up_to_date(mine, tally)
-    make_due(mine, tally, until=until)
+    if knock.queue == "rework":
+        rework_bucket(mine, tally, until)
+    else:
+        recover(mine, tally, [claims.QUEUE])
+        bring_up_to_date(mine, tally)
+        make_due(mine, tally, until=until)
     if bench.clock() >= until or bench.stopping():
         bench.ask(knock)
     if tally.done:
@@ -77,6 +79,7 @@ def ripe_knocks(bench: WorkContext) -> list[Knock]:
     with bench.store.read() as conn:
         knocks = [Knock("stream", bucket) for bucket in ripe_buckets(conn, now)]
         knocks += [Knock("letters", bucket) for bucket in letter_buckets(conn, now)]
+        knocks += [Knock("rework", bucket) for bucket in rework_buckets(conn)]
         if outbox.ripe_channels(conn, now, bench.channels, digest=outbox.FLEET):
             knocks.append(Knock("letters", None))
     return knocks

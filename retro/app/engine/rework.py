@@ -26,7 +26,16 @@ from retro.store.database import open_store
 from retro.store.facts import agents
 from retro.store.jobs import claims, reviews
 from retro.store.locks import lock_agents
-from retro.store.rework import ReworkUnit, facts_stamp, open_units, reviews_done_since, strike_out
+from retro.store.rework import (
+    MOST_TRIES,
+    ReworkUnit,
+    facts_stamp,
+    next_of_bucket,
+    note_failure,
+    open_units,
+    reviews_done_since,
+    strike_out,
+)
 from retro.version import EDITION
 
 if TYPE_CHECKING:
@@ -35,7 +44,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from retro.app.context import ReviewPolicy, WorkContext
+    from retro.app.context import PassSummary, ReviewPolicy, WorkContext
     from retro.app.engine.stages import Figures
     from retro.app.settlement.book import SettledBook
     from retro.app.settlement.settings import AgentSettings
@@ -44,13 +53,11 @@ if TYPE_CHECKING:
     from retro.store.facts.agents import Agent
     from retro.store.jobs.reviews import Review
 
-__all__ = ["AgentRework", "MovedReview", "ReworkSummary", "commit", "compute", "rework"]
+__all__ = ["AgentRework", "MovedReview", "ReworkSummary", "commit", "compute", "rework", "rework_bucket"]
 
 _AT_ONCE: Final = 25
 """Reviews that are computed from one transaction: who reads a SQLite file keeps others from writing."""
 _LONGEST_REASON: Final = 500
-_MOST_TRIES: Final = 5
-"""How often an agent is computed whose facts change all the time, before it is left for another call."""
 
 
 class MovedReview(NamedTuple):
@@ -224,7 +231,7 @@ def rework(
                     else:
                         changed.append(work.agent)
                     progress(summary, left)
-                if changed and tries < _MOST_TRIES:
+                if changed and tries < MOST_TRIES:
                     summary.again += len(changed)
                     waiting.append((unit._replace(agents=tuple(changed), at=bench.clock()), tries + 1))
                 else:
@@ -238,6 +245,29 @@ def rework(
         for future in running:
             future.cancel()
     return summary
+
+
+def rework_bucket(bench: WorkContext, tally: PassSummary, until: int) -> None:
+    """What a worker of a fleet does of it: the agents of the bucket at hand, one after the other, until an instant.
+
+    An agent is computed and stored as by `rework`, whoever else is at it; what fails is noted, and is begun by no worker again.
+    """
+    while bench.clock() < until and not bench.stopping():
+        with bench.store.write() as conn:
+            unit = next_of_bucket(conn, bench.bucket, bench.clock())
+        if unit is None:
+            return
+        (agent,) = unit.agents
+        summary = ReworkSummary()
+        _is_stored(bench, _computed(bench.store, bench.terms, bench.settings_for, agent, unit), summary)
+        for reason in summary.failures.values():
+            with bench.store.write() as conn:
+                note_failure(conn, agent, reason)
+            bench.log("rework_failed", level="error", agent=agent, reason=reason)
+        tally.done += summary.revised
+        tally.unchanged += summary.reviews - summary.revised
+        tally.failed += len(summary.failures)
+        bench.beat()
 
 
 def _answer(future: Future[list[AgentRework]]) -> list[AgentRework]:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from retro.periods import SECOND
-from retro.report.metrics import EngineCounts, WorkersReport
+from retro.report.metrics import EngineCounts, ReworkCounts, WorkersReport
 from retro.store.jobs.backlog import backlog_of, letter_buckets, ripe_buckets
 from retro.store.locks import BUCKETS
 from retro.store.migrations.engine import engine_state, has_engine
+from retro.store.rework import count_failures, count_open, failures
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from retro.store.database import Store
 
 __all__ = ["workers"]
+
+_FAILURES: Final = 20
+"""So many agents are named."""
 
 
 def workers(store: Store, now: int) -> WorkersReport:
@@ -32,4 +38,12 @@ def workers(store: Store, now: int) -> WorkersReport:
             lag_s=None if backlog.oldest_due_at is None else max(0.0, (now - backlog.oldest_due_at) / SECOND),
             running=backlog.running,
             parked=backlog.parked,
+            rework=_rework(conn),
         )
+
+
+def _rework(conn: Connection) -> ReworkCounts | None:
+    agents = count_open(conn)
+    if not agents:
+        return None
+    return ReworkCounts(left=agents, failed=count_failures(conn), failures=failures(conn, _FAILURES))

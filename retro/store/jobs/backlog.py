@@ -12,7 +12,7 @@ from retro.store.jobs.claims import QUEUE
 from retro.store.jobs.outbox import FLEET
 from retro.store.jobs.outbox import QUEUE as LETTERS
 from retro.store.jobs.reviews import IS_AGAIN, IS_DUE, IS_LATE, IS_PARKED, IS_WAITING
-from retro.store.jobs.tables import enrolments, outbox, reviews
+from retro.store.jobs.tables import IS_FOR_WORKERS, enrolments, outbox, reviews, rework_agents
 from retro.store.locks import BUCKETS
 from retro.store.schema import agents
 
@@ -28,6 +28,7 @@ __all__ = [
     "newest_done_at",
     "overdue_buckets",
     "parked",
+    "rework_buckets",
     "ripe_buckets",
 ]
 
@@ -156,6 +157,13 @@ def letter_buckets(conn: Connection, now: int) -> list[int]:
         _some(outbox, numbers, LETTERS.is_expired(now, alone=False)),
     )
     return sorted(conn.execute(select(numbers.c.bucket).where(or_(*reasons))).scalars())
+
+
+def rework_buckets(conn: Connection) -> list[int]:
+    """The buckets of the agents whose reviews workers are to look at anew, in order."""
+    numbers = _numbers()
+    mine = select(numbers.c.bucket).where(_some(rework_agents, numbers, IS_FOR_WORKERS))
+    return sorted(conn.execute(mine).scalars())
 
 
 def _numbers() -> CTE:

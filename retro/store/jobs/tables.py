@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Double, ForeignKey, Integer, Table, Text
+from sqlalchemy import BigInteger, Column, Double, ForeignKey, Integer, Table, Text, text
 
 from retro.store.schema import bucket_column, metadata, reference
 from retro.store.texts import PackedText
 
 __all__ = [
+    "IS_FOR_WORKERS",
     "documents",
     "enrolments",
     "hosts",
@@ -163,8 +164,17 @@ rework_agents: Final = Table(
     Column("unit", BigInteger, nullable=False),
     Column("since", BigInteger, nullable=False),
     Column("at", BigInteger, nullable=False),
+    bucket_column(),
+    Column("by_workers", BigInteger, nullable=False, server_default="0"),
+    Column("tries", BigInteger, nullable=False, server_default="0"),
+    Column("failure", Text),
 )
-"""Whose reviews of periods that end after `since` are still to be looked at anew, as of `at` (`retro.store.rework`)."""
+"""Whose reviews of periods that end after `since` are still to be looked at anew, as of `at` (`retro.store.rework`).
+
+`by_workers` 1: by the workers of a fleet, who have begun `tries` times, until there is a `failure`."""
+
+IS_FOR_WORKERS: Final = text("rework_agents.by_workers = 1 AND rework_agents.failure IS NULL")
+"""True of agents that workers are to look at, spelled as the partial index spells it."""
 
 owner_looks: Final = Table(
     "seen",

@@ -111,6 +111,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
     _step("0028_buckets"),
     _step("0029_rework"),
     _step("0030_twins"),
+    _step("0031_rework_by_workers"),
 )
 """The steps of the component `retro`."""
 

@@ -12,27 +12,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from retro.app.engine import rework as subject
 from retro.app.engine.rework import AgentRework, ReworkSummary, compute, rework
 from retro.errors import RetroError
-from retro.periods import DAY, HOUR
+from retro.periods import HOUR
 from retro.store.database import Store, open_store
 from retro.store.jobs import interventions
-from retro.store.jobs.tables import documents, reviews
 from retro.store.rework import enlist, open_units
 from retro.version import EDITION
+from tests.fleet.rework_world import (
+    AGENTS,
+    agents_left,
+    document_texts,
+    enlist_all,
+    reviewed_world,
+    service_texts,
+)
 from tests.worlds.commands import Retro, retro, round_trip
 from tests.worlds.places import ROOT
-from tests.worlds.service_world import MONDAY, World, life, trade
+from tests.worlds.service_world import MONDAY, World, trade
 
 __all__ = ["retro"]
-
-AGENTS = ("ada", "bob", "eve")
-NOBODY = {"daily_review_enabled": False, "epoch_review_enabled": False}
-CHANGED = {"retrospective": {**NOBODY, "heuristic_min_citations": 50}}
-"""Thresholds by which the figures of a week come out otherwise, and those of positions do not."""
 
 
 class Here(Executor):
@@ -48,39 +49,9 @@ class Here(Executor):
         return future
 
 
-def world_of(store: Store, folder: Path, url: str) -> World:
-    """Three agents after their first week, all reviewed, under the thresholds before the change."""
-    tables = {"retrospective": NOBODY, "store": {"url": url}}
-    world = World(store, folder, at=MONDAY + 8 * DAY + HOUR, configuration=tables)
-    for agent in AGENTS:
-        world.tell(life(2, agent=agent))
-    world.knock()
-    world.configuration = {**CHANGED, "store": {"url": url}}
-    return world
-
-
 @pytest.fixture
 def world(store: Store, tmp_path: Path, database_url: str) -> World:
-    return world_of(store, tmp_path, database_url)
-
-
-def written_down(world: World, *agents: str) -> None:
-    with world.store.write() as conn:
-        enlist(conn, agents or AGENTS, 0, world.clock())
-
-
-def left(world: World) -> list[str]:
-    with world.store.read() as conn:
-        return [name for unit in open_units(conn) for name in unit.agents]
-
-
-def texts(world: World) -> dict[tuple[str, int], str]:
-    """(review, revision) -> its text."""
-    query = select(reviews.c.id, documents.c.revision, documents.c.document).join(
-        documents, documents.c.review == reviews.c.key
-    )
-    with world.store.read() as conn:
-        return {(name, revision): text for name, revision, text in conn.execute(query)}
+    return reviewed_world(store, tmp_path, database_url)
 
 
 def work(world: World, executor: Executor | None = None) -> ReworkSummary:
@@ -90,28 +61,19 @@ def work(world: World, executor: Executor | None = None) -> ReworkSummary:
 def test_f13_it_writes_what_the_service_would_write_and_no_more(
     world: World, store: Store, tmp_path: Path
 ) -> None:
-    before = texts(world)
-    written_down(world)
+    before = document_texts(world)
+    enlist_all(world)
     summary = work(world)
     assert (summary.agents, summary.revised, summary.again, summary.failures) == (3, 3, 0, {})
-    assert left(world) == []
-    made = texts(world)
-    assert {key for key in made if key[1] == 2} == {(f"{agent}.weekly.2026-W10", 2) for agent in AGENTS}
-    assert before.items() <= made.items()
+    assert agents_left(world) == []
+    after = document_texts(world)
+    assert {key for key in after if key[1] == 2} == {(f"{agent}.weekly.2026-W10", 2) for agent in AGENTS}
+    assert before.items() <= after.items()
     assert all(review.state == "done" and review.late == (False,) * 4 for review in world.reviews())
-    with open_other(tmp_path) as other:
-        twin = world_of(other, tmp_path / "twin", str(tmp_path / "other.db"))
-        with other.write() as conn:
-            interventions.remake_since(conn, 0)
-        twin.knock()
-        assert texts(twin) == made
-    written_down(world)
+    assert service_texts(tmp_path / "service") == after
+    enlist_all(world)
     assert work(world).revised == 0
-    assert texts(world) == made
-
-
-def open_other(folder: Path) -> Any:
-    return closing(open_store(str(folder / "other.db")))
+    assert document_texts(world) == after
 
 
 def test_facts_that_come_meanwhile_have_the_agent_done_again(world: World) -> None:
@@ -123,9 +85,9 @@ def test_facts_that_come_meanwhile_have_the_agent_done_again(world: World) -> No
             told.append(unit)
             world.tell(late)
 
-    written_down(world)
+    enlist_all(world)
     summary = work(world, Here(tell))
-    assert (summary.agents, summary.again, left(world)) == (3, 1, [])
+    assert (summary.agents, summary.again, agents_left(world)) == (3, 1, [])
     # what the facts touched is the service's to look at, and it was not overtaken
     assert world.review("bob.weekly.2026-W10").revision == 1
     assert world.review("ada.weekly.2026-W10").revision == 2
@@ -135,7 +97,7 @@ def test_facts_that_come_meanwhile_have_the_agent_done_again(world: World) -> No
 
 
 def test_a_review_that_the_stream_holds_is_left_to_it(world: World) -> None:
-    written_down(world, "ada")
+    enlist_all(world, ["ada"])
 
     def remade(_: Any) -> None:
         if world.review("ada.weekly.2026-W10").revision == 1:
@@ -149,7 +111,7 @@ def test_a_review_that_the_stream_holds_is_left_to_it(world: World) -> None:
 
 
 def test_f13_killed_anywhere_it_goes_on_and_each_revision_is_made_once(world: World) -> None:
-    written_down(world)
+    enlist_all(world)
     stored = subject.commit
 
     def dying(bench: Any, result: AgentRework) -> bool:
@@ -161,10 +123,12 @@ def test_f13_killed_anywhere_it_goes_on_and_each_revision_is_made_once(world: Wo
         patch.setattr(subject, "commit", dying)
         with pytest.raises(KeyboardInterrupt):
             work(world)
-    assert left(world) == ["bob", "eve"]
-    assert {key[0] for key in texts(world) if key[1] == 2} == {"ada.weekly.2026-W10"}
+    assert agents_left(world) == ["bob", "eve"]
+    assert {key[0] for key in document_texts(world) if key[1] == 2} == {"ada.weekly.2026-W10"}
     assert work(world).agents == 2
-    assert sorted(key for key in texts(world) if key[1] > 1) == [(f"{a}.weekly.2026-W10", 2) for a in AGENTS]
+    assert sorted(key for key in document_texts(world) if key[1] > 1) == [
+        (f"{a}.weekly.2026-W10", 2) for a in AGENTS
+    ]
 
 
 def test_f13_computers_that_die_cost_no_more_than_their_units(world: World) -> None:
@@ -189,12 +153,12 @@ def test_f13_computers_that_die_cost_no_more_than_their_units(world: World) -> N
             future.set_exception(OSError("all workers that it was given to have died"))
             return future
 
-    written_down(world)
-    before = texts(world)
+    enlist_all(world)
+    before = document_texts(world)
     for computers in (Dying(), Gone(), Lost()):
         with pytest.raises(RetroError, match="goes on with 3 agents"):
             work(world, computers)
-        assert (texts(world), len(left(world))) == (before, 3)
+        assert (document_texts(world), len(agents_left(world))) == (before, 3)
     assert work(world).revised == 3
 
 
@@ -203,20 +167,20 @@ def test_f13_a_computer_of_another_version_computes_nothing(world: World) -> Non
         def submit(self, work: Any, /, *given: Any, **named: Any) -> Future[Any]:
             return super().submit(work, *given[:2], "0.0.9, definitions 1")
 
-    written_down(world)
+    enlist_all(world)
     with pytest.raises(RetroError, match=r"not 0\.0\.9, definitions 1"):
         work(world, Older())
-    assert len(left(world)) == 3
+    assert len(agents_left(world)) == 3
 
 
 def test_f13_an_undone_commit_leaves_nothing_in_the_ledger(world: World) -> None:
-    before = texts(world)
-    written_down(world, "ada")
+    before = document_texts(world)
+    enlist_all(world, ["ada"])
     with world.store.read() as conn:
         (unit,) = open_units(conn)
     (result,) = compute(world.bench().config, unit, EDITION)
     assert len(result.moved) == 1
-    assert texts(world) == before
+    assert document_texts(world) == before
 
     def broken(*_: Any) -> None:
         raise RuntimeError("no")
@@ -225,7 +189,7 @@ def test_f13_an_undone_commit_leaves_nothing_in_the_ledger(world: World) -> None
 
     with pytest.raises(RuntimeError):
         subject.commit(world.bench(consequences=(Consequence("broken", broken),)), result)
-    assert (texts(world), left(world)) == (before, ["ada"])
+    assert (document_texts(world), agents_left(world)) == (before, ["ada"])
     assert all(review.state == "done" for review in world.reviews())
     assert subject.commit(world.bench(), result)
     assert not subject.commit(world.bench(), result)
@@ -240,10 +204,10 @@ def test_an_agent_that_fails_stops_no_other_and_waits(world: World, monkeypatch:
         return moved(terms, book, *rest)
 
     monkeypatch.setattr(subject, "moved_figures", failing)
-    written_down(world)
+    enlist_all(world)
     summary = work(world)
     assert (summary.agents, summary.failures) == (2, {"bob": "ValueError: a fault of ours"})
-    assert left(world) == ["bob"]
+    assert agents_left(world) == ["bob"]
 
 
 @pytest.fixture
@@ -270,6 +234,8 @@ def test_what_it_cannot_do_is_one_sentence(told: Retro, monkeypatch: pytest.Monk
     answer = told("rework", "--agents", "names")
     assert (answer.code, "names line 2: there is no agent 'bobby'" in answer.err) == (2, True)
     assert told("rework", "--executor", "ray:1").code == 2
+    answer = told("rework", "--executor", "workers")
+    assert (answer.code, "a PostgreSQL, once `retro fleet init`" in answer.err) == (2, True)
     monkeypatch.setitem(sys.modules, "distributed", None)
     answer = told("rework", "--executor", "dask:tcp://localhost:1")
     assert (answer.code, "pip install distributed" in answer.err) == (1, True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from retro.present.page.blocks import Page
-    from retro.report.metrics import WorkersReport
+    from retro.report.metrics import ReworkCounts, WorkersReport
 
 __all__ = ["workers_page"]
 
@@ -27,7 +27,9 @@ def workers_page(report: WorkersReport) -> Page:
         Figure("Running", f"{report.running:,}"),
         Figure("Parked", f"{report.parked:,}", tone="warn" if report.parked else "plain"),
     )
-    return page_of_blocks("Workers", "Fleet", "", _result(report), [FigureList(rows)])
+    return page_of_blocks(
+        "Workers", "Fleet", "", _result(report), [FigureList((*rows, *_rework_rows(report.rework)))]
+    )
 
 
 def _result(report: WorkersReport) -> str:
@@ -47,6 +49,16 @@ def _engine_rows(report: WorkersReport) -> tuple[Figure, ...]:
         Figure("Knocks being answered", _by_queue(report.engine.answered)),
         Figure("Stalled", f"{stalled:,}", tone="warn" if stalled else "plain"),
     )
+
+
+def _rework_rows(rework: ReworkCounts | None) -> tuple[Figure, ...]:
+    if rework is None:
+        return ()
+    failed = f"{rework.failed:,} failed: retro rework begins with them anew" if rework.failed else ""
+    counts = Figure(
+        "To be looked at anew", count(rework.left, "agent"), failed, "warn" if failed else "plain"
+    )
+    return (counts, *(Figure(agent, "failed", reason) for agent, reason in rework.failures.items()))
 
 
 def _by_queue(counts: Mapping[str, int]) -> str:

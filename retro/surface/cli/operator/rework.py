@@ -1,4 +1,4 @@
-"""`retro rework`: every review of many agents looked at anew, beside the service, by all processors there are."""
+"""`retro rework`: every review of many agents looked at anew, beside the service, by all processors there are or a fleet's workers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from retro.errors import UsageError
+from retro.figures import count
 from retro.surface.cli.context import call, instant
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from retro.app.engine.rework import ReworkSummary
 
 __all__ = ["add_to"]
@@ -34,7 +37,7 @@ def rework(
         Path | None, typer.Option("--agents", metavar="FILE", help="only these agents, a name a line")
     ] = None,
     executor: Annotated[
-        str, typer.Option("--executor", metavar="E", help="processes, or dask:ADDRESS of a scheduler")
+        str, typer.Option("--executor", metavar="E", help="processes, workers of a fleet, dask:ADDRESS")
     ] = "processes",
     abandon: Annotated[
         bool, typer.Option("--abandon", help="leave a rework that is not finished as it is")
@@ -43,7 +46,8 @@ def rework(
     """Look at every review that is done anew, beside the service; of which a figure has moved gets a new revision.
 
     Computed by all processors, a hundred agents at a time, and stored agent by agent where nothing was told of it
-    meanwhile. Killed, it goes on where it was when it is called again without options (docs/fleet.md).
+    meanwhile. Killed, it goes on where it was when it is called again without options. With --executor workers it is
+    written down for the workers of a fleet, and the command ends (docs/fleet.md).
 
     Example: retro rework --since 2026-01-01
     """
@@ -57,10 +61,13 @@ def rework(
         return
     chosen = None if agents is None else _names(agents)
     after = None if since is None else instant(since, "--since")
+    if executor == "workers":
+        _hand_to_workers(chosen, after)
+        return
     owner = f"rework:{os.getpid()}:{time.time_ns()}"
     bench = bench_of(call.store, call.config, os.environ, clock=clock, owner=owner, host=os.uname().nodename)
     with computers(executor) as (pool, at_once):
-        _write_down(chosen, after)  # where nobody computes there is nothing to go on with
+        _write_down(chosen, after, by_workers=False)  # where nobody computes there is nothing to go on with
         _tell(work_off(bench, pool, at_once, _Progress()))
 
 
@@ -80,22 +87,46 @@ def _names(file: Path) -> list[str]:
     return sorted(names)
 
 
-def _write_down(chosen: list[str] | None, since: int | None) -> None:
-    """What is to be done, unless an earlier call has left something to do."""
-    from retro.store.rework import enlist, open_units
+def _write_down(chosen: list[str] | None, since: int | None, *, by_workers: bool) -> int:
+    """What is to be done, unless an earlier call has left something to do, and by whom; how many agents."""
+    from retro.store import rework as work
     from retro.surface.cli.operator.agents import clock
 
     names = call.agents() if chosen is None else chosen
     with call.store.write() as conn:
-        left = sum(len(unit.agents) for unit in open_units(conn))
+        left = work.count_open(conn)
         if left and (since is not None or chosen is not None):
             raise UsageError(
                 f"a rework of {left:,} agents is not finished: `retro rework` goes on with it, --abandon leaves it"
             )
+        failures = work.failures(conn)
         if not left:
-            enlist(conn, names, since or 0, clock())
+            work.enlist(conn, names, since or 0, clock())
+        work.hand_over(conn, by_workers=by_workers)
     if left:
+        _tell_failures(failures)
         call.say(f"going on with {left:,} agents")
+    return left or len(names)
+
+
+def _hand_to_workers(chosen: list[str] | None, since: int | None) -> None:
+    """Write down what is to be done, and leave it to whoever works on this database."""
+    from retro.store.migrations.engine import has_engine
+
+    with call.store.read() as conn:
+        if call.store.dialect != "postgresql" or not has_engine(conn):
+            raise UsageError(
+                "--executor workers leaves it to a fleet: a PostgreSQL, once `retro fleet init`, then"
+                " `retro worker --queues rework`"
+            )
+    agents = _write_down(chosen, since, by_workers=True)
+    if call.json:
+        call.out_json({"left": agents})
+    else:
+        call.out(
+            f"{count(agents, 'agent')} to be looked at anew by workers of the queue rework;"
+            " how many are left: retro fleet status"
+        )
 
 
 def _abandon() -> None:
@@ -118,9 +149,13 @@ class _Progress:
             call.say(f"{summary.agents:,} agents, {summary.reviews:,} reviews, {left:,} agents left")
 
 
-def _tell(summary: ReworkSummary) -> None:
-    for agent, reason in sorted(summary.failures.items()):
+def _tell_failures(failures: Mapping[str, str]) -> None:
+    for agent, reason in sorted(failures.items()):
         call.say(f"{agent}: {reason}")
+
+
+def _tell(summary: ReworkSummary) -> None:
+    _tell_failures(summary.failures)
     call.code = 1 if summary.failures else 0
     if call.json:
         call.out_json(
