@@ -3,7 +3,7 @@
     python -m benchmarks.fleet_growth [--few 1000] [--many 30000]
 
 Two databases of one PostgreSQL get a crowd each, the few and the many, in which every agent has a week that is due and a
-letter that waits. Every statement is asked of one and of the other in turn and rolled back, so that whatever else the
+letter that waits, and is to be looked at anew. Every statement is asked of one and of the other in turn and rolled back, so that whatever else the
 machine does meanwhile falls on both. Bars: 1.3 times as much (or a millisecond more, which no clock here tells apart), and
 20 ms for one shared mark told. What a sweep asks once in half a minute is a step for each bucket that has work, of which a
 thousand agents have 635 and the many all 1,024: it is held against its cost a bucket.
@@ -27,7 +27,8 @@ from retro.store.database import Store, open_store
 from retro.store.facts import agents, faults, marks
 from retro.store.jobs import backlog, claims, enrolments, outbox, reviews
 from retro.store.locks import bucket_of
-from tests.store.crowd import FIRST_KEY, grow
+from retro.store.rework import next_of_bucket
+from tests.store.crowd import FIRST_KEY, enlist_crowd, grow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 NOW = parse_instant("2026-06-01T02:00:00Z")
 BAR = 1.3
 TOLD_APART_MS = 1.0
-BY_BUCKET = ("buckets with work", "buckets with letters")
+BY_BUCKET = ("buckets with work", "buckets with letters", "buckets to rework")
 SHARED_MS = 20
 ROUNDS = 40
 
@@ -70,8 +71,10 @@ def asked() -> dict[str, Callable[[Connection], object]]:
         "anything to do in it": lambda conn: enrolments.anything_to_do(conn, NOW, bucket),
         "unsettled in it": lambda conn: enrolments.unsettled(conn, NOW, bucket),
         "make due in it": lambda conn: reviews.mark_due(conn, NOW, bucket=bucket),
+        "next to rework in it": lambda conn: next_of_bucket(conn, bucket, NOW),
         "buckets with work": lambda conn: backlog.ripe_buckets(conn, NOW),
         "buckets with letters": lambda conn: backlog.letter_buckets(conn, NOW),
+        "buckets to rework": backlog.rework_buckets,
     }
 
 
@@ -98,6 +101,7 @@ def crowded(place: Server, name: str, agents: int) -> Store:
         series = MarkSeries(None, "ETH/USDC", np.array([NOW - HOUR]), np.array([1990.0]), None, None)
         marks.add(conn, series, where="candles")
     grow(store, agents, NOW, due=True)
+    enlist_crowd(store)
     return store
 
 

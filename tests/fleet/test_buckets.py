@@ -10,14 +10,15 @@ from retro.periods import DAY, HOUR, SECOND
 from retro.store.database import Store, open_store
 from retro.store.estate.rename import rename
 from retro.store.jobs import claims, enrolments, outbox, reviews
-from retro.store.jobs.backlog import ripe_buckets
+from retro.store.jobs.backlog import rework_buckets, ripe_buckets
 from retro.store.jobs.tables import enrolments as enrolment_table
 from retro.store.jobs.tables import outbox as outbox_table
 from retro.store.jobs.tables import reviews as review_table
 from retro.store.locks import bucket_of
 from retro.store.migrations.runner import COMPONENTS
+from retro.store.rework import next_of_bucket
 from retro.store.schema import agents
-from tests.store.crowd import FIRST_KEY, grow, plans, watched
+from tests.store.crowd import FIRST_KEY, enlist_crowd, grow, plans, watched
 from tests.worlds.service_world import MONDAY, Recorder, World, life
 
 NAMES = ("abc", "ten", "Zürich 9", "猫", "a" * 300)
@@ -90,6 +91,7 @@ def test_f9_a_bucket_is_asked_for_its_part_of_what_all_are_asked_and_reads_nothi
 ) -> None:
     """Of every question that a knock asks: the answers of all buckets together are the answer without one."""
     grow(store, CROWD, NOW, due=True)
+    enlist_crowd(store)
     with store.write() as conn:
         conn.execute(text("UPDATE enrolments SET next_at = 5 WHERE agent % 30 = 0"))
         conn.execute(text("UPDATE enrolments SET losses_from = 5 WHERE agent % 70 = 0"))
@@ -100,7 +102,8 @@ def test_f9_a_bucket_is_asked_for_its_part_of_what_all_are_asked_and_reads_nothi
         buckets = ripe_buckets(conn, NOW)
         few = [bucket for bucket in buckets if bucket % 7 == 0]
         mine = {name for bucket in few for name in enrolments.unsettled(conn, NOW, bucket)}
-        claimed, letters = list[str](), list[str]()
+        claimed, letters, again = list[str](), list[str](), list[str]()
+        assert rework_buckets(conn) == buckets
         for bucket in few:
             assert enrolments.anything_to_do(conn, NOW, bucket)
             reviews.mark_due(conn, NOW, bucket=bucket)
@@ -110,6 +113,9 @@ def test_f9_a_bucket_is_asked_for_its_part_of_what_all_are_asked_and_reads_nothi
                     conn, "a", NOW, SECOND, "mail", digest=outbox.ALONE, limit=99, bucket=bucket
                 )
                 letters += [letter.agent for letter in some]
+            unit = next_of_bucket(conn, bucket, NOW)
+            assert unit is not None
+            again += unit.agents
         conn.rollback()
     with store.write() as conn:
         everybody = enrolments.unsettled(conn, NOW)
@@ -120,4 +126,5 @@ def test_f9_a_bucket_is_asked_for_its_part_of_what_all_are_asked_and_reads_nothi
     assert mine == {name for name in everybody if bucket_of(name) in few} != set()
     assert sorted(claimed) == sorted(name for name in all_claimed if bucket_of(name) in few) != []
     assert sorted(letters) == sorted(x.agent for x in all_letters if bucket_of(x.agent) in few) != []
+    assert [bucket_of(name) for name in again] == few
     assert plans(store, statements[:120]) == {}

@@ -18,7 +18,7 @@ from retro.store.jobs.tables import documents, enrolments, outbox, reviews
 from retro.store.locks import bucket_of
 from retro.store.schema import agents, events, faults, source_agents
 
-__all__ = ["Statement", "grow", "plans", "watched"]
+__all__ = ["Statement", "enlist_crowd", "grow", "plans", "watched"]
 
 FIRST_KEY = 10_000_000
 """Keys of the crowd: beyond those that a database hands out by itself here."""
@@ -32,6 +32,7 @@ _SEARCHED = (
     "events",
     "outbox",
     "reviews",
+    "rework_agents",
     "faults",
     "review_documents",
 )
@@ -66,6 +67,16 @@ def grow(
                 conn.execute(insert(table), some)
         for table, _ in tables:
             conn.exec_driver_sql(f"ANALYZE {table.name}")
+
+
+def enlist_crowd(store: Store) -> None:
+    """Have workers look anew at the reviews of every agent there is."""
+    with store.write() as conn:
+        conn.exec_driver_sql(
+            "INSERT INTO rework_agents (agent, unit, since, at, bucket, by_workers)"
+            " SELECT key, key / 100, 0, 0, bucket, 1 FROM agents"
+        )
+        conn.exec_driver_sql("ANALYZE rework_agents")
 
 
 class _Crowd:
