@@ -1,17 +1,18 @@
 """A rework whose computers are killed under it, beside the documents that the service would have written (F13).
 
-    python -m tests.fleet_rework [--agents 200] [--dask]
+    python -m tests.fleet_rework [--agents 200] [--dask] [--workers 3]
 
 Thresholds change, and every review of the agents is looked at anew by processes. A third of the way they are killed; with
 `--dask` a cluster goes on (`pip install distributed`) whose scheduler is killed after another third. Nothing but what was
 stored may be in the ledger then, nothing may be held, and the stream makes a review that falls due. Processes do the rest,
 and once more all of it. In the end each document has the bytes that the service gives, each new revision was made once,
-and the second rework has found nothing.
+and the second rework has found nothing. With `--workers` the same is then left to a fleet's on PostgreSQL, one of which is killed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import signal
 import subprocess
@@ -24,10 +25,19 @@ from pathlib import Path
 
 from retro.app.engine.executors import computers
 from retro.app.engine.rework import ReworkSummary, rework
+from retro.daemon.fleet import install
 from retro.errors import RetroError
 from retro.store import rework as units
 from retro.store.database import open_store
-from tests.fleet.rework_world import Texts, document_texts, enlist_all, reviewed_world, service_texts
+from tests.fleet.rework_world import (
+    Texts,
+    agents_left,
+    document_texts,
+    enlist_all,
+    reviewed_world,
+    service_texts,
+)
+from tests.fleet.servers import Servers
 from tests.worlds.service_world import World
 
 
@@ -92,6 +102,47 @@ def cluster() -> Iterator[tuple[str, Callable[[], None]]]:
         scheduler.wait()
 
 
+def by_workers(folder: Path, names: list[str], number: int, expected: Texts) -> None:
+    """Leave a rework to `retro worker`s, kill one a third of the way, and let the others come to the end."""
+    servers = Servers(folder, standby=False)
+    store = open_store(servers.url)
+    world = reviewed_world(store, folder, servers.url, names)
+    install(store)
+    tables = [
+        f"[{table}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
+        for table, settings in world.configuration.items()
+    ]
+    (folder / "worker.toml").write_text("".join(tables))
+    enlist_all(world, names)
+    with store.write() as conn:
+        units.hand_over(conn, by_workers=True)
+    words = ["--config", str(folder / "worker.toml"), "worker", "--queues", "rework"]
+    processes = [
+        subprocess.Popen([sys.executable, "-m", "retro", *words], stderr=subprocess.DEVNULL)
+        for _ in range(number)
+    ]
+    try:
+        wait_until(lambda: len(agents_left(world)) <= 2 * len(names) // 3)
+        processes[0].kill()
+        assert document_texts(world).items() <= expected.items()
+        wait_until(lambda: not agents_left(world))
+    finally:
+        for process in processes:
+            process.terminate()
+        codes = [process.wait(90) for process in processes]
+        assert document_texts(world) == expected, "not what the service writes"
+        store.close()
+        servers.stop()
+    assert codes == [-signal.SIGKILL, *[0] * (number - 1)], codes
+
+
+def wait_until(come_to_pass: Callable[[], bool], patience_s: float = 900) -> None:
+    deadline = time.monotonic() + patience_s
+    while not come_to_pass():
+        assert time.monotonic() < deadline, f"not within {patience_s:.0f} s"
+        time.sleep(0.2)
+
+
 def main() -> None:
     """Rework, kill, and print what it came to."""
     options = argparse.ArgumentParser(
@@ -99,6 +150,7 @@ def main() -> None:
     )
     options.add_argument("--agents", type=int, default=200)
     options.add_argument("--dask", action="store_true")
+    options.add_argument("--workers", type=int, default=0)
     arguments = options.parse_args()
     names = [f"agent-{number}" for number in range(arguments.agents)]
     # twenty or more, so that some are still to be computed whenever their computers die
@@ -126,6 +178,12 @@ def main() -> None:
             f" {time.monotonic() - began:.0f} s"
         )
         world.store.close()
+        if arguments.workers:
+            began = time.monotonic()
+            by_workers(folder, names, arguments.workers, expected)
+            print(
+                f"the same by {arguments.workers} workers of a fleet, one of them killed; {time.monotonic() - began:.0f} s"
+            )
 
 
 if __name__ == "__main__":
