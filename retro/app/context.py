@@ -120,7 +120,7 @@ class WorkContext:
 
 @dataclass(slots=True)
 class PassSummary:
-    """What a knock came to. `unworded`: reviews whose model was away, to be tried again at the next."""
+    """What a knock came to. `unworded`: reviews whose model was away, to be tried again at the next; `lost`: what another took over."""
 
     done: int = 0
     unchanged: int = 0
@@ -133,6 +133,7 @@ class PassSummary:
     amiss: int = 0
     unworded: int = 0
     unreached: int = 0
+    lost: int = 0
 
     def __add__(self, other: PassSummary) -> PassSummary:
         """What two knocks came to."""

@@ -38,7 +38,7 @@ class WorkerCounts:
         """One more knock of a queue, and what it came to."""
         self.knocks[queue] += 1
         self.seconds[queue] = self.seconds.get(queue, 0.0) + seconds
-        for outcome in ("done", "unchanged", "failed", "parked", "sent", "refused"):
+        for outcome in ("done", "unchanged", "failed", "parked", "lost", "sent", "refused"):
             self.outcomes[outcome] += getattr(tally, outcome)
 
 

@@ -6,6 +6,7 @@ Numbers in names are those of the fleet's test plan (docs/fleet.md); at full siz
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import threading
 import urllib.request
@@ -329,8 +330,17 @@ def test_a_worker_says_how_it_is(world: World) -> None:
         server.close()
         return got
 
-    health, metrics, nothing, ended = asyncio.run(pages())
+    with world.store.engine.connect() as forgotten:
+        forgotten.exec_driver_sql("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        forgotten.exec_driver_sql("SELECT count(*) FROM reviews")
+        health, metrics, nothing, ended = asyncio.run(pages())
     assert (health, nothing[0], ended[0]) == ((200, "ok\n"), 404, 503)
     assert 'retro_worker_knocks{queue="stream"} 1\n' in metrics[1]
     assert "retro_lag_seconds 0\n" in metrics[1]
+    assert 'retro_worker_outcomes{outcome="lost"} 0\n' in metrics[1]
     assert metrics[1].endswith("# EOF\n")
+    (snapshot_s,) = re.findall(r"^retro_oldest_snapshot_seconds (\S+)$", metrics[1], re.MULTILINE)
+    assert 0 < float(snapshot_s) < 3600, "of the session that nobody ended"
+    assert "retro_lock_waits " in metrics[1]
+    assert 'retro_dead_rows{table="reviews"} ' in metrics[1]
+    assert "retro_standby_lag_seconds" not in metrics[1], "there is no standby"

@@ -249,6 +249,7 @@ def _record_outcomes(
                 outbox.record(conn, letters, state, **dict(noted))
     except LostClaimError as error:
         if len(sent) == 1:
+            tally.lost += 1
             bench.log("letter_lost", level="warning", review=sent[0][0][-1].review_id, reason=str(error))
             return
         for message in sent:

@@ -269,6 +269,7 @@ def _make_all(bench: WorkContext, claimed: Sequence[Review], tally: PassSummary)
                 raise  # not this review's fault: nothing is noted against it
             except LostClaimError as error:
                 waiting.remove(review)  # somebody else makes it now: it is not ours to release
+                tally.lost += 1
                 bench.log("claim_lost", level="warning", review=review.id, reason=str(error))
             except ModelAwayError as error:
                 waiting.remove(review)
@@ -312,6 +313,7 @@ def _finish(bench: WorkContext, staged_reviews: Sequence[StagedReview], tally: P
             commit_all(conn, bench, staged_reviews, now)
     except LostClaimError as error:
         if len(staged_reviews) == 1:
+            tally.lost += 1
             bench.log("claim_lost", level="warning", review=staged_reviews[0].review.id, reason=str(error))
             return
         for staged in staged_reviews:

@@ -13,10 +13,11 @@ from retro.periods import SECOND, day_of, midnight, zone
 from retro.report.metrics import MetricFamily, MetricSample
 from retro.store import spend
 from retro.store.facts import agents
+from retro.store.health import server_pressure
 from retro.store.jobs import cursors
 from retro.store.jobs.backlog import backlog_of
 from retro.store.jobs.hosts import hosts_of_database
-from retro.store.migrations.engine import engine_state, has_engine
+from retro.store.migrations.engine import engine_schema, engine_state, has_engine
 from retro.version import __version__
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from retro.config import Config, SourceTable
+    from retro.store.health import ServerPressure
     from retro.store.jobs.backlog import Backlog
     from retro.store.migrations.engine import EngineState
 
@@ -72,6 +74,7 @@ def worker_metrics(
         _gauge("retro_build", "The version that tells this.", [({"version": __version__}, 1)]),
         *_waiting(backlog_of(conn, now), now),
         *(_of_engine(engine_state(conn)) if has_engine(conn) else ()),
+        *_of_server(server_pressure(conn, engine_schema(conn))),
         _gauge(
             "retro_worker_knocks",
             "Knocks that this worker has answered since it started.",
@@ -97,6 +100,27 @@ def _of_engine(state: EngineState) -> list[MetricFamily]:
         _gauge("retro_knocks", "Knocks that wait and that are being answered.", [*waiting, *answered]),
         _gauge("retro_stalled_knocks", "Knocks whose worker gives no sign of life.", [({}, state.stalled)]),
         _gauge("retro_workers", "Workers that give signs of life.", [({}, state.workers)]),
+    ]
+
+
+def _of_server(state: ServerPressure) -> list[MetricFamily]:
+    return [
+        _gauge(
+            "retro_oldest_snapshot_seconds",
+            "For how long the oldest open transaction keeps dead rows from being cleaned up; 0: none does.",
+            [({}, state.oldest_snapshot_s or 0.0)],
+        ),
+        _gauge("retro_lock_waits", "Sessions that wait for a lock.", [({}, state.lock_waits)]),
+        _gauge(
+            "retro_standby_lag_seconds",
+            "How far the slowest standby is behind, where one shows.",
+            [] if state.standby_lag_s is None else [({}, state.standby_lag_s)],
+        ),
+        _gauge(
+            "retro_dead_rows",
+            "Rows that wait to be cleaned up.",
+            [({"table": table}, number) for table, number in state.dead_rows.items()],
+        ),
     ]
 
 
