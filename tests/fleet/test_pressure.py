@@ -1,7 +1,8 @@
-"""What a PostgreSQL says of itself before anything fails: who waits for a lock, and how far a standby is behind."""
+"""What is watched of a fleet before anything fails: who waits for a lock, how far a standby is behind, and the alarms."""
 
 from __future__ import annotations
 
+import re
 import tempfile
 import threading
 import time
@@ -9,10 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
+from retro.app.questions.metrics import metrics, worker_metrics
 from retro.store.database import open_store
 from retro.store.health import ServerPressure, server_pressure
 from tests.fleet.servers import Servers, connected
+from tests.worlds.places import ROOT
+from tests.worlds.service_world import World
 
 PATIENCE_S = 60
 
@@ -53,3 +58,22 @@ def test_a_standby_shows_how_far_it_is_behind_and_none_shows_nothing(url: str, n
     assert lag_s is not None
     assert 0 <= lag_s < PATIENCE_S
     assert pressure(new_postgres_url).standby_lag_s is None
+
+
+def test_every_alarm_stands_on_a_figure_that_somebody_shows(new_postgres_url: str, tmp_path: Path) -> None:
+    store = open_store(new_postgres_url)
+    world = World(store, tmp_path)
+    with store.read() as conn:
+        families = [
+            *metrics(conn, world.config, "here", world.clock()),
+            *worker_metrics(conn, world.clock(), {}, {}, {}),
+        ]
+    store.close()
+    (group,) = yaml.safe_load((ROOT / "retro" / "deploy" / "alerts.yaml").read_text(encoding="utf-8"))[
+        "groups"
+    ]
+    for rule in group["rules"]:
+        assert set(rule) <= {"alert", "expr", "for", "annotations"}
+        names = set(re.findall(r"\bretro_\w+", rule["expr"]))
+        assert names <= {family.name for family in families} | {"retro_stalled_knocks"}, rule["alert"]
+        assert names
