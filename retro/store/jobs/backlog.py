@@ -160,10 +160,15 @@ def letter_buckets(conn: Connection, now: int) -> list[int]:
 
 
 def rework_buckets(conn: Connection) -> list[int]:
-    """The buckets of the agents whose reviews workers are to look at anew, in order."""
-    numbers = _numbers()
-    mine = select(numbers.c.bucket).where(_some(rework_agents, numbers, IS_FOR_WORKERS))
-    return sorted(conn.execute(mine).scalars())
+    """The buckets of the agents whose reviews workers are to look at anew, in order.
+
+    A step into the index for each of them, and one where nobody has a rework going on.
+    """
+    bucket = rework_agents.c.bucket
+    first = select(func.min(bucket).label("bucket")).where(IS_FOR_WORKERS).cte("handed", recursive=True)
+    following = select(func.min(bucket)).where(IS_FOR_WORKERS, bucket > first.c.bucket).scalar_subquery()
+    handed = first.union_all(select(following).where(first.c.bucket.is_not(None)))
+    return list(conn.execute(select(handed.c.bucket).where(handed.c.bucket.is_not(None))).scalars())
 
 
 def _numbers() -> CTE:
