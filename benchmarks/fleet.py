@@ -32,6 +32,7 @@ from retro.daemon.fleet import Worker, WorkerTerms, install
 from retro.periods import HOUR, parse_instant
 from retro.store.database import Store, open_store
 from retro.store.jobs import claims
+from retro.store.migrations.engine import engine_state
 from tests.store.crowd import grow
 from tests.worlds.service_world import Recorder, World
 
@@ -168,7 +169,7 @@ def fleet(server: Server, store: Store, workers: int, sleep_s: float, seconds: f
     words = [sys.executable, "-m", "benchmarks.fleet", "--as-worker", server.url, str(server.folder)]
     processes = [subprocess.Popen([*words, str(sleep_s)], stderr=subprocess.DEVNULL) for _ in range(workers)]
     try:
-        while done(store) < 5 * workers:
+        while registered(store) < workers or done(store) < 5 * workers:
             time.sleep(0.1)
         return observed(server, store, processes, lambda: done(store), seconds)
     finally:
@@ -227,6 +228,12 @@ def done(store: Store) -> int:
     with store.read() as conn:
         query = "SELECT count(*) FROM reviews WHERE state = 'done' AND revision > 1"
         return int(conn.exec_driver_sql(query).scalar_one())
+
+
+def registered(store: Store) -> int:
+    """Workers that have started: many take seconds for it, since they start beside each other."""
+    with store.read() as conn:
+        return engine_state(conn).workers
 
 
 def waits(store: Store) -> tuple[int, int]:

@@ -7,7 +7,8 @@
 Workers take buckets, and of a bucket one review after another. A review is a wait (of a worker's own) and then a turn at a
 station with so many cores, first come, first served. In `check` the wait is the sleep, and the station is this machine: the
 workers and PostgreSQL share its cores. In `table` the wait is what a worker computes, on a core of its own, and the station
-is PostgreSQL. A tenth of the workers may die for good; what they left of a bucket comes back after 50 s (20 s of silence, a
+is PostgreSQL. A turn is drawn, exponentially: served first come, first served that gives the rates of cores that an operating
+system deals out in slices, whatever the turns are (both have a product form). A tenth of the workers may die for good; what they left of a bucket comes back after 50 s (20 s of silence, a
 sweep each 30 s). Everything that is told to the simulation is measured with one worker, or with none.
 """
 
@@ -51,9 +52,9 @@ class Cost:
 
 
 def makespan(
-    pieces: int, workers: int, cost: Cost, cores: int, *, dying: float = 0.0, seed: int = 1
+    pieces: int, workers: int, cost: Cost, cores: int, *, dying: float = 0.0, grain: int = 1, seed: int = 1
 ) -> float:
-    """Seconds until all pieces of all buckets are done."""
+    """Seconds until all pieces of all buckets are done; in a piece so many (`grain`) turns follow each other."""
     dice = random.Random(seed)
     sizes = np.bincount(np.random.default_rng(seed).integers(0, BUCKETS, pieces), minlength=BUCKETS)
     waiting = [(0.0, int(size)) for size in sizes if size]  # (from when on, pieces)
@@ -84,7 +85,7 @@ def makespan(
             heapq.heappush(ready, (at + cost.own, worker, left, True))
             continue
         core = heapq.heappop(free)
-        until = max(at, core) + cost.turn
+        until = max(at, core) + dice.gammavariate(grain, cost.turn / grain)
         heapq.heappush(free, until)
         end = max(end, until)
         heapq.heappush(ready, (until, worker, left - 1, False))
@@ -181,7 +182,8 @@ def table(cost: Cost) -> None:
         piece = replace(cost, own=cost.own * grain, turn=cost.turn * grain)
         for workers, cores in runs:
             whole, tenth = (
-                makespan(agents // grain, workers, piece, cores, dying=dying) / 60 for dying in (0.0, 0.1)
+                makespan(agents // grain, workers, piece, cores, dying=dying, grain=grain) / 60
+                for dying in (0.0, 0.1)
             )
             print(
                 f"{agents:9,} agents, {workers:3} workers, PostgreSQL of {cores:2} cores: {whole:6.1f} min,"
