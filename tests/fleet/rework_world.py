@@ -7,8 +7,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import select
 
+from retro.app.engine import rework
+from retro.app.engine.stages import moved_figures
 from retro.periods import DAY, HOUR
 from retro.store.database import Store, open_store
 from retro.store.jobs import interventions
@@ -22,6 +25,7 @@ __all__ = [
     "agents_left",
     "document_texts",
     "enlist_all",
+    "fail_for",
     "reviewed_world",
     "service_texts",
 ]
@@ -76,3 +80,14 @@ def agents_left(world: World) -> list[str]:
     """The agents of a rework that is not finished."""
     with world.store.read() as conn:
         return [name for unit in open_units(conn) for name in unit.agents]
+
+
+def fail_for(patch: pytest.MonkeyPatch, name: str) -> None:
+    """Let computing fail for one agent."""
+
+    def failing(terms: Any, book: Any, *rest: Any) -> Any:
+        if book.name == name:
+            raise ValueError("a fault of ours")
+        return moved_figures(terms, book, *rest)
+
+    patch.setattr(rework, "moved_figures", failing)

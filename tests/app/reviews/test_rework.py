@@ -26,6 +26,7 @@ from tests.fleet.rework_world import (
     agents_left,
     document_texts,
     enlist_all,
+    fail_for,
     reviewed_world,
     service_texts,
 )
@@ -196,14 +197,7 @@ def test_f13_an_undone_commit_leaves_nothing_in_the_ledger(world: World) -> None
 
 
 def test_an_agent_that_fails_stops_no_other_and_waits(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    from retro.app.engine.stages import moved_figures as moved
-
-    def failing(terms: Any, book: Any, *rest: Any) -> Any:
-        if book.name == "bob":
-            raise ValueError("a fault of ours")
-        return moved(terms, book, *rest)
-
-    monkeypatch.setattr(subject, "moved_figures", failing)
+    fail_for(monkeypatch, "bob")
     enlist_all(world)
     summary = work(world)
     assert (summary.agents, summary.failures) == (2, {"bob": "ValueError: a fault of ours"})

@@ -21,6 +21,7 @@ from tests.fleet.rework_world import (
     agents_left,
     document_texts,
     enlist_all,
+    fail_for,
     reviewed_world,
     service_texts,
 )
@@ -97,14 +98,7 @@ def test_f13_who_kills_its_workers_is_left_after_five_and_stops_no_other(
 def test_who_fails_in_a_workers_hands_is_named_with_the_reason_and_not_begun_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from retro.app.engine.stages import moved_figures as moved
-
-    def failing(terms: Any, book: Any, *rest: Any) -> Any:
-        if book.name == "bob":
-            raise ValueError("a fault of ours")
-        return moved(terms, book, *rest)
-
-    monkeypatch.setattr(subject, "moved_figures", failing)
+    fail_for(monkeypatch, "bob")
     enlist_all(world)
     give_to_workers(world)
     tally = answered(world)
