@@ -71,7 +71,7 @@ def asked() -> dict[str, Callable[[Connection], object]]:
         "anything to do in it": lambda conn: enrolments.anything_to_do(conn, NOW, bucket),
         "unsettled in it": lambda conn: enrolments.unsettled(conn, NOW, bucket),
         "make due in it": lambda conn: reviews.mark_due(conn, NOW, bucket=bucket),
-        "next to rework in it": lambda conn: next_of_bucket(conn, bucket, NOW),
+        "next to rework in it": lambda conn: next_of_bucket(conn, bucket),
         "buckets with work": lambda conn: backlog.ripe_buckets(conn, NOW),
         "buckets with letters": lambda conn: backlog.letter_buckets(conn, NOW),
         "buckets to rework": backlog.rework_buckets,

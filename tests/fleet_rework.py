@@ -130,9 +130,10 @@ def by_workers(folder: Path, names: list[str], number: int, expected: Texts) -> 
         for process in processes:
             process.terminate()
         codes = [process.wait(90) for process in processes]
-        assert document_texts(world) == expected, "not what the service writes"
+        texts = document_texts(world)
         store.close()
         servers.stop()
+    assert texts == expected, "not what the service writes"
     assert codes == [-signal.SIGKILL, *[0] * (number - 1)], codes
 
 

@@ -39,6 +39,7 @@ __all__ = [
     "failures",
     "hand_over",
     "next_of_bucket",
+    "note_change",
     "note_failure",
     "open_units",
     "reviews_done_since",
@@ -109,10 +110,10 @@ def hand_over(conn: Connection, *, by_workers: bool) -> None:
     conn.execute(update(rework_agents).values(by_workers=int(by_workers), tries=0, failure=None))
 
 
-def next_of_bucket(conn: Connection, bucket: int | None, now: int) -> ReworkUnit | None:
+def next_of_bucket(conn: Connection, bucket: int | None) -> ReworkUnit | None:
     """The agent of a bucket that a worker begins with, as a unit of its own; None: there is none.
 
-    Its try is counted; who has had five fails for good. What a first try looks at is as of when it was written down.
+    Its try is counted; who has had five fails for good. Who comes after a worker that died looks at it as of the same instant.
     """
     c = rework_agents.c
     mine = (c.bucket == bucket, IS_FOR_WORKERS)
@@ -125,7 +126,12 @@ def next_of_bucket(conn: Connection, bucket: int | None, now: int) -> ReworkUnit
     if row is None:
         return None
     conn.execute(update(rework_agents).where(c.agent == row.agent).values(tries=c.tries + 1))
-    return ReworkUnit(row.unit, (row.name,), row.since, now if row.tries else row.at)
+    return ReworkUnit(row.unit, (row.name,), row.since, row.at)
+
+
+def note_change(conn: Connection, agent: str, at: int) -> None:
+    """Its facts have changed while it was computed: the next try is as of this instant."""
+    conn.execute(update(rework_agents).where(rework_agents.c.agent == key_query(agent)).values(at=at))
 
 
 def note_failure(conn: Connection, agent: str, reason: str) -> None:

@@ -113,7 +113,7 @@ def test_f9_a_bucket_is_asked_for_its_part_of_what_all_are_asked_and_reads_nothi
                     conn, "a", NOW, SECOND, "mail", digest=outbox.ALONE, limit=99, bucket=bucket
                 )
                 letters += [letter.agent for letter in some]
-            unit = next_of_bucket(conn, bucket, NOW)
+            unit = next_of_bucket(conn, bucket)
             assert unit is not None
             again += unit.agents
         conn.rollback()

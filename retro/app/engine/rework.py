@@ -31,6 +31,7 @@ from retro.store.rework import (
     ReworkUnit,
     facts_stamp,
     next_of_bucket,
+    note_change,
     note_failure,
     open_units,
     reviews_done_since,
@@ -254,12 +255,15 @@ def rework_bucket(bench: WorkContext, tally: PassSummary, until: int) -> None:
     """
     while bench.clock() < until and not bench.stopping():
         with bench.store.write() as conn:
-            unit = next_of_bucket(conn, bench.bucket, bench.clock())
+            unit = next_of_bucket(conn, bench.bucket)
         if unit is None:
             return
         (agent,) = unit.agents
         summary = ReworkSummary()
-        _is_stored(bench, _computed(bench.store, bench.terms, bench.settings_for, agent, unit), summary)
+        work = _computed(bench.store, bench.terms, bench.settings_for, agent, unit)
+        if not _is_stored(bench, work, summary):
+            with bench.store.write() as conn:
+                note_change(conn, agent, bench.clock())
         for reason in summary.failures.values():
             with bench.store.write() as conn:
                 note_failure(conn, agent, reason)

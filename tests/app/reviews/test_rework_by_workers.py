@@ -128,6 +128,29 @@ def test_facts_that_come_while_a_worker_computes_have_it_begin_the_agent_again(
     assert world.review("bob.weekly.2026-W10").revision == 1, "what the facts touched is the service's"
 
 
+def test_f13_who_comes_after_a_killed_worker_looks_at_an_agent_as_of_the_same_instant(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a position that was left for months its review says more by now, which is the service's to say."""
+    computed, deaths = subject._computed, list[int]()
+
+    def dying(*given: Any) -> AgentRework:
+        if not deaths:
+            deaths.append(1)
+            raise KeyboardInterrupt
+        return computed(*given)
+
+    monkeypatch.setattr(subject, "_computed", dying)
+    enlist_all(world)
+    give_to_workers(world)
+    with pytest.raises(KeyboardInterrupt):
+        answered(world)
+    world.clock.advance(200 * 24 * 3600)
+    assert answered(world).failed == 0
+    assert agents_left(world) == []
+    assert document_texts(world) == service_texts(tmp_path / "service")
+
+
 def test_a_renamed_agent_is_looked_for_in_the_bucket_of_its_name(world: World) -> None:
     enlist_all(world, ["bob"])
     give_to_workers(world)
