@@ -37,7 +37,7 @@ def rework(
         Path | None, typer.Option("--agents", metavar="FILE", help="only these agents, a name a line")
     ] = None,
     executor: Annotated[
-        str, typer.Option("--executor", metavar="E", help="processes, workers of a fleet, dask:ADDRESS")
+        str, typer.Option("--executor", metavar="E", help="processes, workers (of a fleet), dask:ADDRESS")
     ] = "processes",
     abandon: Annotated[
         bool, typer.Option("--abandon", help="leave a rework that is not finished as it is")
