@@ -25,7 +25,7 @@ import psycopg
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-JOBS: Final = {"procrastinate": 60_000, "dbos": 6_000, "celery": 6_000}
+JOBS: Final = {"procrastinate": 60_000, "dbos": 15_000, "celery": 15_000}
 """How many wait when the measurement begins: more than anybody does meanwhile."""
 INSTALLED_BY: Final = {
     "procrastinate": "pip install 'slow-mirror[fleet]'",
