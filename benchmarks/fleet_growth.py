@@ -3,8 +3,8 @@
     python -m benchmarks.fleet_growth [--few 1000] [--many 30000]
 
 Two databases of one PostgreSQL get a crowd each, the few and the many, in which every agent has a week that is due and a
-letter that waits, and is to be looked at anew. Every statement is asked of one and of the other in turn and rolled back, so that whatever else the
-machine does meanwhile falls on both. Bars: 1.3 times as much (or a millisecond more, which no clock here tells apart), and
+letter that waits, and is to be looked at anew. Every statement is asked of one and of the other in turn and rolled back, so
+that whatever else the machine does meanwhile falls on both. Bars: 1.3 times as much (or a millisecond more, which no clock here tells apart), and
 20 ms for one shared mark told. What a sweep asks once in half a minute is a step for each bucket that has work, of which a
 thousand agents have 635 and the many all 1,024: it is held against its cost a bucket.
 """

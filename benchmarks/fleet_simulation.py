@@ -8,8 +8,8 @@ Workers take buckets, and of a bucket one review after another. A review is a wa
 station with so many cores, first come, first served. In `check` the wait is the sleep, and the station is this machine: the
 workers and PostgreSQL share its cores. In `table` the wait is what a worker computes, on a core of its own, and the station
 is PostgreSQL. A turn is drawn, exponentially: served first come, first served that gives the rates of cores that an operating
-system deals out in slices, whatever the turns are (both have a product form). A tenth of the workers may die for good; what they left of a bucket comes back after 50 s (20 s of silence, a
-sweep each 30 s). Everything that is told to the simulation is measured with one worker, or with none.
+system deals out in slices, whatever the turns are (both have a product form). A tenth of the workers may die for good; what
+they left of a bucket comes back after 50 s (20 s of silence, a sweep each 30 s). Everything that is told to the simulation is measured with one worker, or with none.
 """
 
 from __future__ import annotations

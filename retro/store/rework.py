@@ -119,9 +119,7 @@ def next_of_bucket(conn: Connection, bucket: int | None) -> ReworkUnit | None:
     mine = (c.bucket == bucket, IS_FOR_WORKERS)
     never_ended = f"begun {MOST_TRIES} times and never ended: its facts changed meanwhile, or its worker died"
     conn.execute(update(rework_agents).where(*mine, c.tries >= MOST_TRIES).values(failure=never_ended))
-    query = select(c.agent, agents.c.name, c.unit, c.since, c.at, c.tries).join(
-        agents, agents.c.key == c.agent
-    )
+    query = select(c.agent, agents.c.name, c.unit, c.since, c.at).join(agents, agents.c.key == c.agent)
     row = conn.execute(query.where(*mine).order_by(c.tries, c.unit, c.agent).limit(1)).first()
     if row is None:
         return None

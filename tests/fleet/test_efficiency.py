@@ -6,21 +6,19 @@ By the clock, with reviews that sleep, it is `benchmarks/fleet.py`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-from sqlalchemy import event
 
 from retro.app.context import Knock
 from retro.app.engine.knocks import answer
 from retro.app.narration.narrators import plain_words
-from retro.store.database import Store, open_store
+from retro.store.database import open_store
 from retro.store.locks import bucket_of
 from tests.fleet_sweep import SETTINGS, WHEN, documents, tell
 from tests.worlds.service_world import World
+from tests.worlds.steps import statements_of
 
 WORKERS = 8
 ALONE = ("ash",)
@@ -31,29 +29,13 @@ BAR = 1.1
 """Statements of a review beside others, to those of one alone."""
 
 
-@contextmanager
-def counted(store: Store) -> Iterator[list[str]]:
-    """The statements that are sent inside the block."""
-    statements: list[str] = []
-
-    def note(_conn: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        statements.append(statement)
-
-    event.listen(store.engine, "before_cursor_execute", note)
-    try:
-        yield statements
-    finally:
-        event.remove(store.engine, "before_cursor_execute", note)
-
-
 def answered(url: str, folder: Path, agent: str, words: Callable[..., Any]) -> int:
     """Answer an agent's knock as a worker of its own; how many statements that took."""
     store = open_store(url)
     bench = World(store, folder, at=WHEN, configuration=SETTINGS).bench(alone=False, owner=agent, words=words)
-    with counted(store) as statements:
-        answer(bench, Knock("stream", bucket_of(agent)))
+    count = statements_of(store, lambda: answer(bench, Knock("stream", bucket_of(agent))))
     store.close()
-    return len(statements)
+    return count
 
 
 def test_f10_eight_workers_are_at_a_review_at_the_same_instant_and_ask_no_more_than_one(
