@@ -54,7 +54,7 @@ def _engine_rows(report: WorkersReport) -> tuple[Figure, ...]:
 def _rework_rows(rework: ReworkCounts | None) -> tuple[Figure, ...]:
     if rework is None:
         return ()
-    failed = f"{rework.failed:,} failed: retro rework begins with them anew" if rework.failed else ""
+    failed = f"{rework.failed:,} failed: `retro rework` begins with them anew" if rework.failed else ""
     counts = Figure(
         "To be looked at anew", count(rework.left, "agent"), failed, "warn" if failed else "plain"
     )
